@@ -1,0 +1,87 @@
+/** The errors that Holdfast throws: a stable code, what happened, to which run and step, and what to do about it. */
+
+/** Every code that a {@link HoldfastError} can carry. Stable: programs may switch on it. */
+export type HoldfastErrorCode =
+  // bad input: refused before anything runs
+  | 'INVALID_OPTIONS'
+  | 'INVALID_POLICY'
+  | 'INVALID_RUN_ID'
+  | 'MISSING_RUN_ID'
+  | 'UNKNOWN_AGENT'
+  | 'DUPLICATE_AGENT'
+  | 'UNKNOWN_RUN'
+  | 'UNKNOWN_STEP'
+  | 'UNKNOWN_TOOL'
+  | 'MISSING_STORE'
+  | 'MISSING_PEER'
+  | 'RUN_MISMATCH'
+  // what a run may not do
+  | 'AMBIGUOUS_STEP'
+  | 'BRANCH_ENDED'
+  | 'OUTSIDE_RUN'
+  | 'RUN_SUSPENDED'
+  | 'NOTHING_TO_RESOLVE'
+  // endings of a run, a step or an attempt
+  | 'RUN_FAILED'
+  | 'RUN_BUSY'
+  | 'RUN_STALLED'
+  | 'STEP_FAILED'
+  | 'STEP_TIMEOUT'
+  | 'RUN_TIMEOUT'
+  | 'OUTCOME_UNKNOWN'
+  | 'LEASE_LOST'
+  | 'CONFIG_CHANGED'
+  | 'LIMIT_REACHED'
+  | 'RUNNER_CLOSED'
+  // values and what is stored
+  | 'VALUE_NOT_STORABLE'
+  | 'VALUE_TOO_LARGE'
+  | 'RESULT_NOT_STORED'
+  | 'STORE_NOT_FOUND'
+  | 'STORE_FOREIGN'
+  | 'STORE_EMPTY'
+  | 'STORE_NEWER'
+  | 'STORE_CORRUPT'
+  | 'STORE_UNAVAILABLE'
+  | 'STORE_EPHEMERAL'
+  | 'STALE_TOKEN'
+  | 'INBOX_MOVED'
+
+export interface HoldfastErrorOptions {
+  /** What to do about it, one or two sentences. Shown after the message. */
+  readonly advice?: string
+  readonly runId?: string
+  /** The step's id as `holdfast show` prints it. */
+  readonly step?: string
+  readonly cause?: unknown
+}
+
+const marker = Symbol.for('holdfast.error')
+
+/**
+ * Base of all errors that Holdfast throws itself. `isInstance` works across two copies of the package.
+ *
+ * @example
+ * try { await runner.run(agent, input, { runId }) }
+ * catch (error) { if (HoldfastError.isInstance(error) && error.code === 'RUN_BUSY') return }
+ */
+export class HoldfastError extends Error {
+  override readonly name: string = 'HoldfastError'
+  readonly code: HoldfastErrorCode
+  readonly advice: string | undefined
+  readonly runId: string | undefined
+  readonly step: string | undefined
+  readonly [marker] = true
+
+  constructor(code: HoldfastErrorCode, message: string, options: HoldfastErrorOptions = {}) {
+    super(options.advice ? `${message}. ${options.advice}` : message, options.cause === undefined ? undefined : { cause: options.cause })
+    this.code = code
+    this.advice = options.advice
+    this.runId = options.runId
+    this.step = options.step
+  }
+
+  static isInstance(error: unknown): error is HoldfastError {
+    return typeof error === 'object' && error !== null && marker in error
+  }
+}
