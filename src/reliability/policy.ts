@@ -1,0 +1,120 @@
+/** The policies that people write: retry, timeouts, and what a tool is. Their defaults, and what they come to once resolved. */
+import { DEFAULT_BACKOFF } from './backoff.ts'
+import type { BackoffPolicy } from './backoff.ts'
+import type { Category } from './classification/index.ts'
+
+/** How failed steps are tried again. What is left out keeps its default. */
+export interface RetryPolicy {
+  /** Tries in all, the first one included; an integer, at least 1. Default 4. */
+  readonly maxAttempts?: number
+  /** Delays between tries. Default {@link DEFAULT_BACKOFF}. */
+  readonly backoff?: Partial<BackoffPolicy>
+  /** Only these categories are retried, as far as they are retryable. Default: all that are. */
+  readonly categories?: readonly Category[]
+  /** The longest wait that is waited within the process, ms. Default 60000. */
+  readonly inlineWaitMs?: number
+  /** What happens where the next try is further away than `inlineWaitMs`: the run suspends until then, or fails with the error. Default `suspend`. */
+  readonly onLongWait?: 'suspend' | 'fail'
+}
+
+/** A {@link RetryPolicy} with everything filled in. */
+export interface ResolvedRetry {
+  readonly maxAttempts: number
+  readonly backoff: BackoffPolicy
+  readonly categories: readonly Category[] | undefined
+  readonly inlineWaitMs: number
+  readonly onLongWait: 'suspend' | 'fail'
+}
+
+/** The defaults of {@link RetryPolicy}. */
+export const DEFAULT_RETRY: ResolvedRetry = Object.freeze({
+  maxAttempts: 4,
+  backoff: DEFAULT_BACKOFF,
+  categories: undefined,
+  inlineWaitMs: 60_000,
+  onLongWait: 'suspend',
+})
+
+/** One try, no more. */
+export const NO_RETRY: ResolvedRetry = Object.freeze({ ...DEFAULT_RETRY, maxAttempts: 1 })
+
+/** Time limits, ms. Absent: none. */
+export interface TimeoutPolicy {
+  /** Longest duration of each try of a model request. */
+  readonly modelMs?: number
+  /** Longest duration of each try of a model request without anything arriving. */
+  readonly modelIdleMs?: number
+  /** Longest duration of each try of a tool call; a tool's own `timeoutMs` comes before it. */
+  readonly toolMs?: number
+  /** Longest duration of a run in all. */
+  readonly runMs?: number
+}
+
+/** What becomes of a call that is in doubt when its run resumes. */
+export type OnIncompleteTool = 'refuse' | 'rerun' | 'skip' | 'reconcile'
+
+/** The call that `reconcile` is asked about. */
+export interface DoubtfulCall<INPUT> {
+  readonly input: INPUT
+  /** The key under which the outside world knows the call, if the tool passed it on. */
+  readonly idempotencyKey: string
+  readonly runId: string
+  readonly step: string
+  readonly toolName: string
+}
+
+/** What `reconcile` found out. */
+export type Reconciled<OUTPUT> =
+  | { readonly status: 'completed'; readonly output: OUTPUT }
+  | { readonly status: 'not-done' }
+
+/**
+ * What Holdfast should know about a tool. A tool that says nothing has effects and is not idempotent: it is called at most once.
+ *
+ * @example
+ * const policies = {
+ *   search: { readOnly: true, timeoutMs: 10_000 },
+ *   refund: { reconcile: async ({ idempotencyKey }) => await findRefund(idempotencyKey) },
+ * }
+ */
+// Method syntax where it counts: a policy of a tool with a narrow input is still a ToolPolicy.
+export interface ToolPolicy<INPUT = unknown, OUTPUT = unknown> {
+  /** Running it twice with the same key does no more than running it once. Default false. */
+  readonly idempotent?: boolean
+  /** It changes nothing; includes `idempotent`. Default false. */
+  readonly readOnly?: boolean
+  /** Its only effects are the steps inside it (it runs an agent, code mode, or asks a person): never itself in doubt. Default false. */
+  readonly composite?: boolean
+  /** Longest duration of each try, ms. Default: the runner's `timeouts.toolMs`; none for a composite tool, whose steps have their own. */
+  readonly timeoutMs?: number
+  /** Longest duration of each try without `progress()`, ms. Default: none. */
+  readonly idleTimeoutMs?: number
+  /** Only for a tool that is idempotent or read-only. Default there: the runner's `retry`; `false`: one try. */
+  readonly retry?: RetryPolicy | false
+  /** What becomes of a call in doubt on resume. Default: `reconcile` where that is given, else what the caller says, else `refuse`. */
+  readonly onIncompleteTool?: OnIncompleteTool
+  /** Asks the outside world whether a call in doubt took effect. */
+  reconcile?(call: DoubtfulCall<INPUT>): Promise<Reconciled<OUTPUT>>
+  /** Calls with the same key count as the same effect. Default: all calls of the tool do, whatever their arguments. */
+  effectKey?(input: INPUT): string
+  /** Lets a call run although an earlier one with the same effect key was superseded or is in doubt. Default false. */
+  readonly allowRepeat?: boolean
+  /** How long after the former owner's lease ended `not-done` is believed, ms. Default: the tool's timeout. */
+  readonly settleAfterMs?: number
+}
+
+/** A {@link ToolPolicy} with everything filled in. */
+export interface ResolvedToolPolicy {
+  readonly idempotent: boolean
+  readonly readOnly: boolean
+  readonly composite: boolean
+  readonly timeoutMs: number | undefined
+  readonly idleTimeoutMs: number | undefined
+  readonly retry: ResolvedRetry
+  /** undefined: as the caller says. */
+  readonly onIncompleteTool: OnIncompleteTool | undefined
+  readonly reconcile: ((call: DoubtfulCall<unknown>) => Promise<Reconciled<unknown>>) | undefined
+  readonly effectKey: ((input: unknown) => string) | undefined
+  readonly allowRepeat: boolean
+  readonly settleAfterMs: number | undefined
+}
