@@ -1,0 +1,113 @@
+/** The guard: whether a step with effects may start now, is answered, is asked about, or waits (R5, R6). Pure. */
+import type { EffectRef, Outcome } from '../journal/entry.ts'
+import { decisionAbout, decisionFor } from './decision.ts'
+import { isInDoubt } from './doubt.ts'
+import type { Effect, Ledger, TakenDecision } from './ledger.ts'
+
+/** What a tool's policy says about effects. */
+export interface EffectPolicy {
+  readonly onIncomplete: 'refuse' | 'rerun' | 'skip' | 'reconcile'
+  readonly allowRepeat: boolean
+  /** `effectKey` was given, so calls of one key are the same effect by the user's own word. */
+  readonly keyed: boolean
+}
+
+export interface GuardedCall {
+  readonly step: string
+  readonly ref: EffectRef
+  /** Of the arguments. */
+  readonly fingerprint: string
+  readonly policy: EffectPolicy
+}
+
+/** What is used up when the verdict is carried out. */
+export interface Consumption {
+  readonly effects: readonly string[]
+  readonly decisions: readonly number[]
+}
+
+export type GuardVerdict =
+  | { readonly type: 'start'; readonly consumes: Consumption }
+  | { readonly type: 'answer'; readonly outcome: Outcome; readonly consumes: Consumption }
+  /** Told that the outcome is unknown, by a decision (`consumes` says which) or by the tool's policy `skip`. */
+  | { readonly type: 'skip'; readonly consumes: Consumption }
+  /** Ask the outside world about this effect, append what it says, and guard again. */
+  | { readonly type: 'reconcile'; readonly effect: Effect }
+  /** `in-doubt`: nobody knows whether `effects` happened. `repeat`: they did, and this call would do it again. */
+  | { readonly type: 'wait'; readonly why: 'in-doubt' | 'repeat'; readonly effects: readonly Effect[] }
+
+export interface GuardContext {
+  readonly isRunning: (step: string) => boolean
+  /** Effects that were asked about in this attempt without an answer that may be believed. */
+  readonly asked: ReadonlySet<string>
+}
+
+export function guard(ledger: Ledger, call: GuardedCall, context: GuardContext): GuardVerdict {
+  const effects: string[] = []
+  const decisions: number[] = []
+  const consumes: Consumption = { effects, decisions }
+
+  const own = ledger.effects.get(call.step)
+  if (own && own.state !== 'not-done') {
+    const decided = decisionAbout(ledger, call.step)
+    if (decided) {
+      decisions.push(decided.inbox)
+      if (decided.decision.type !== 'rerun') return carryOut(decided, own, { effects: [own.step.id], decisions })
+    } else if (own.state === 'completed' && own.outcome) {
+      return { type: 'answer', outcome: own.outcome, consumes }
+    } else if (isInDoubt(own, context.isRunning)) {
+      if (call.policy.onIncomplete === 'skip') return { type: 'skip', consumes }
+      if (call.policy.onIncomplete === 'reconcile' && !context.asked.has(own.step.id)) return { type: 'reconcile', effect: own }
+      if (call.policy.onIncomplete !== 'rerun') return { type: 'wait', why: 'in-doubt', effects: [own] }
+    }
+  }
+
+  for (;;) {
+    const blockers = blockersOf(ledger, call, context).filter((b) => !effects.includes(b.step.id))
+    const [first] = blockers
+    if (!first) return { type: 'start', consumes }
+
+    const decided = decisionFor(ledger, call.step, call.ref, blockers)
+    if (decided && !decisions.includes(decided.inbox)) {
+      decisions.push(decided.inbox)
+      const about = blockers.find((b) => b.step.id === decided.step)
+      effects.push(...(about ? [about] : blockers).map((b) => b.step.id))
+      if (decided.decision.type !== 'rerun') return carryOut(decided, about ?? blockers.findLast((b) => b.outcome) ?? first, consumes)
+      continue
+    }
+
+    // Settled after its caller was told "unknown": the same effect is answered with what it turned out to be.
+    const known = blockers.find((b) => !b.superseded && b.state === 'completed' && b.outcome)
+    if (known?.outcome && (call.policy.keyed || known.fingerprint === call.fingerprint)) {
+      return { type: 'answer', outcome: known.outcome, consumes: { effects: [...effects, known.step.id], decisions } }
+    }
+    const doubtful = blockers.filter((b) => isInDoubt(b, context.isRunning))
+    if (call.policy.onIncomplete === 'reconcile') {
+      const next = doubtful.find((b) => !context.asked.has(b.step.id))
+      if (next) return { type: 'reconcile', effect: next }
+    }
+    return { type: 'wait', why: doubtful.length > 0 ? 'in-doubt' : 'repeat', effects: blockers }
+  }
+}
+
+/** Effects of the same name and key that stand in the way of a new start. */
+function blockersOf(ledger: Ledger, call: GuardedCall, context: GuardContext): Effect[] {
+  return ledger.standing(call.ref).filter((effect) => {
+    if (effect.step.id === call.step) return false
+    if (effect.superseded && call.policy.allowRepeat) return false
+    if (isInDoubt(effect, context.isRunning)) return true
+    return effect.state === 'completed' && (effect.superseded || !effect.told)
+  })
+}
+
+function carryOut(taken: TakenDecision, about: Effect, consumes: Consumption): GuardVerdict {
+  switch (taken.decision.type) {
+    case 'result':
+      return { type: 'answer', outcome: { type: 'value', value: taken.decision.value }, consumes }
+    case 'reuse':
+      // `resolve` refuses `reuse` where there is no outcome; should one be missing all the same, the safe answer is "unknown".
+      return about.outcome ? { type: 'answer', outcome: about.outcome, consumes } : { type: 'skip', consumes }
+    default:
+      return { type: 'skip', consumes }
+  }
+}

@@ -1,0 +1,157 @@
+/** The ledger of effects: what every step with effects that is not idempotent is known to have done (R2, R6). */
+import type { Encoded } from '../journal/codec.ts'
+import type { Decision, EffectRef, Entry, Outcome, StepRef } from '../journal/entry.ts'
+import { isWithin } from '../replay/identity.ts'
+
+/**
+ * `started`: its code was called; without an end it is in doubt, unless it runs right now.
+ * `unknown`: it ended and its caller was told that the outcome is unknown.
+ * `completed`, `failed` (a definite error), `not-done` (settled so): known.
+ */
+export type EffectState = 'started' | 'unknown' | 'completed' | 'failed' | 'not-done'
+
+export interface Effect {
+  readonly step: StepRef
+  readonly ref: EffectRef
+  readonly fingerprint: string
+  readonly idempotencyKey: string
+  readonly input: Encoded | undefined
+  /** Fencing token of the attempt that started it last. */
+  readonly token: number
+  /** When it was started last, and when it was last heard of, ms since the epoch. */
+  readonly startedAt: number
+  state: EffectState
+  /** Its outcome, where it is known. */
+  outcome: Outcome | undefined
+  /** Its caller has seen that outcome. */
+  told: boolean
+  /** No record of it answers any more. */
+  superseded: boolean
+  /** It was answered for: a decision or an answer used it up. */
+  consumed: boolean
+}
+
+export interface TakenDecision {
+  readonly inbox: number
+  readonly step: string
+  readonly effect: EffectRef
+  readonly decision: Decision
+  consumed: boolean
+}
+
+export class Ledger {
+  /** By step id, in the order in which they started. */
+  readonly effects = new Map<string, Effect>()
+  readonly decisions: TakenDecision[] = []
+  /** By name and key, the effects that may stand in the way of another start: few, however long the run. */
+  readonly #standing = new Map<string, Set<Effect>>()
+  #token = 0
+
+  /** Effects of one name and key that are running, in doubt, superseded or settled behind their caller's back, and not consumed. */
+  standing(ref: EffectRef): readonly Effect[] {
+    return [...(this.#standing.get(keyOf(ref)) ?? [])]
+  }
+
+  /** All effects that are standing, whatever their name. */
+  allStanding(): readonly Effect[] {
+    return [...this.#standing.values()].flatMap((set) => [...set])
+  }
+
+  apply(entry: Entry): void {
+    switch (entry.type) {
+      case 'attempt-started':
+        this.#token = entry.token
+        break
+      case 'step-started':
+        if (entry.effect) this.#start(entry.step, entry.effect, entry)
+        break
+      case 'step-ended': {
+        if (!entry.effect) break
+        const effect = this.effects.get(entry.step.id)
+        // An answer that was given without a start (a decision's result) leaves no effect of its own.
+        if (!effect) break
+        end(effect, entry.outcome)
+        this.#track(effect)
+        break
+      }
+      case 'settled': {
+        const effect = this.effects.get(entry.step)
+        if (!effect) break
+        effect.state = entry.settlement.type
+        effect.outcome = entry.settlement.type === 'completed' ? entry.settlement.outcome : undefined
+        this.#track(effect)
+        break
+      }
+      case 'superseded':
+        for (const effect of this.effects.values()) {
+          if (effect.superseded || !entry.ids.some((id) => isWithin(effect.step.id, id))) continue
+          effect.superseded = true
+          this.#track(effect)
+        }
+        break
+      case 'decision':
+        this.decisions.push({ inbox: entry.inbox, step: entry.step, effect: entry.effect, decision: entry.decision, consumed: false })
+        break
+      case 'consumed':
+        for (const step of entry.effects) {
+          const effect = this.effects.get(step)
+          if (!effect) continue
+          effect.consumed = true
+          this.#track(effect)
+        }
+        for (const decision of this.decisions) if (entry.decisions.includes(decision.inbox)) decision.consumed = true
+        break
+    }
+  }
+
+  #start(step: StepRef, ref: EffectRef, entry: { fingerprint: string; idempotencyKey: string; input?: Encoded; at: number }): void {
+    const former = this.effects.get(step.id)
+    if (former) this.#standing.get(keyOf(former.ref))?.delete(former)
+    const effect: Effect = {
+      step,
+      ref,
+      fingerprint: entry.fingerprint,
+      idempotencyKey: entry.idempotencyKey,
+      input: entry.input,
+      token: this.#token,
+      startedAt: entry.at,
+      state: 'started',
+      outcome: undefined,
+      told: false,
+      superseded: false,
+      consumed: false,
+    }
+    this.effects.set(step.id, effect)
+    this.#track(effect)
+  }
+
+  #track(effect: Effect): void {
+    const open = effect.state === 'started' || effect.state === 'unknown'
+    const standing = !effect.consumed && (open || (effect.state === 'completed' && (effect.superseded || !effect.told)))
+    let set = this.#standing.get(keyOf(effect.ref))
+    if (!set) this.#standing.set(keyOf(effect.ref), (set = new Set()))
+    if (standing) set.add(effect)
+    else set.delete(effect)
+  }
+}
+
+const keyOf = (ref: EffectRef): string => JSON.stringify([ref.name, ref.key])
+
+function end(effect: Effect, outcome: Outcome): void {
+  switch (outcome.type) {
+    case 'value':
+    case 'unstored':
+      effect.state = 'completed'
+      effect.outcome = outcome
+      effect.told = true
+      break
+    case 'error':
+      effect.state = 'failed'
+      effect.outcome = outcome
+      effect.told = true
+      break
+    case 'unknown':
+      effect.state = 'unknown'
+      break
+  }
+}

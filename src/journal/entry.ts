@@ -1,0 +1,253 @@
+/** What a journal is made of. Everything else about a run is derived from its entries. */
+import type { Encoded } from './codec.ts'
+import type { HoldfastErrorCode } from '../errors.ts'
+
+/** The format that this build writes. Older ones are migrated on read (`journal/migrate`), newer ones are refused. */
+export const FORMAT = 1
+
+/** `model`: a model request. `tool`: a tool call. `step`: `run.step`. `read`: `run.read`. `agent`: a child agent with its own branch. */
+export type StepKind = 'model' | 'tool' | 'step' | 'read' | 'agent'
+
+/** Where a step stands. */
+export interface StepRef {
+  /** Unique in the run for ever: the path of the step, with `~n` where earlier records of the place were superseded. */
+  readonly id: string
+  /** Path of the branch that the step belongs to; '' is the main line. */
+  readonly branch: string
+  readonly kind: StepKind
+  /** Name of the step or tool; provider and model of a model request. */
+  readonly name: string
+  /** Number in its branch, for steps that are known by number. */
+  readonly slot?: number
+}
+
+/** A step with effects that is not idempotent. Calls of one `name` and `key` count as the same effect (R5, R6). */
+export interface EffectRef {
+  readonly name: string
+  readonly key: string
+}
+
+/** A tool call that a model response asks for. */
+export interface AskedCall {
+  readonly callId: string
+  readonly tool: string
+  /** Fingerprint of the arguments as asked. */
+  readonly fingerprint: string
+}
+
+/** What a model request saw of the conversation, to name the message that differs: only what is new is written. */
+export interface PromptRecord {
+  /** Number of messages. */
+  readonly length: number
+  /** How many of them are those of the model step `base` of the same branch. */
+  readonly keep: number
+  readonly base?: string
+  /** The messages after those: what they are (`user`, `tool search`), and their hash. */
+  readonly added: readonly (readonly [label: string, hash: string])[]
+}
+
+/** How a step came out, as its caller saw it. */
+export type Outcome =
+  | { readonly type: 'value'; readonly value: Encoded }
+  | { readonly type: 'error'; readonly error: Encoded }
+  /** It completed, but its result could not be stored; the caller is told so. */
+  | { readonly type: 'unstored'; readonly error: Encoded }
+  /** Nobody knows whether it took effect; the caller is told so, and the doubt stands until it is settled. */
+  | { readonly type: 'unknown'; readonly cause: DoubtCause; readonly error: Encoded }
+
+export type DoubtCause = 'interrupted' | 'timeout' | 'cancelled' | 'error'
+
+/** Tokens of a model step; absent numbers were not reported. */
+export interface StepUsage {
+  readonly inputTokens?: number
+  readonly outputTokens?: number
+}
+
+/** What somebody decided about an effect. */
+export type Decision =
+  | { readonly type: 'rerun' }
+  | { readonly type: 'skip' }
+  | { readonly type: 'reuse' }
+  | { readonly type: 'result'; readonly value: Encoded }
+
+/** How a doubt ended. */
+export type Settlement =
+  | { readonly type: 'completed'; readonly outcome: Outcome }
+  | { readonly type: 'not-done' }
+
+/** Why a run waits. */
+export type SuspendReason =
+  | {
+      /** A step in doubt, or a call that would repeat an effect: waits for `resolve`. */
+      readonly type: 'in-doubt' | 'repeat'
+      readonly step: string
+      readonly tool: string
+      readonly message: string
+      /** Steps whose effect is in question. */
+      readonly effects: readonly string[]
+    }
+  | { readonly type: 'retry-after'; readonly step: string; readonly message: string }
+  | { readonly type: 'not-recorded'; readonly step: string; readonly message: string }
+  | { readonly type: 'draining'; readonly message: string }
+
+/** What happened in one attempt (C21). */
+export interface AttemptSummary {
+  readonly replayed: Readonly<Partial<Record<StepKind, number>>>
+  readonly recorded: Readonly<Partial<Record<StepKind, number>>>
+  /** Steps that ran but whose record the store refused. */
+  readonly unrecorded: readonly string[]
+}
+
+interface At {
+  /** ms since the epoch. */
+  readonly at: number
+}
+
+export interface RunCreated extends At {
+  readonly type: 'run-created'
+  readonly format: number
+  readonly agent: string
+  readonly version: string
+  readonly input: Encoded
+  readonly threadId?: string
+}
+
+export interface AttemptStarted extends At {
+  readonly type: 'attempt-started'
+  readonly attempt: number
+  readonly token: number
+  readonly version: string
+}
+
+/** The attempt ended on purpose; an attempt that was killed has none. */
+export interface AttemptEnded extends At {
+  readonly type: 'attempt-ended'
+  readonly attempt: number
+  readonly summary: AttemptSummary
+}
+
+/** Write-ahead: the step's code is called after this is durable, and not before (R2). */
+export interface StepStarted extends At {
+  readonly type: 'step-started'
+  readonly step: StepRef
+  readonly fingerprint: string
+  readonly low?: number
+  readonly idempotencyKey: string
+  readonly effect?: EffectRef
+  /** Arguments as executed, where they can be stored. */
+  readonly input?: Encoded
+  readonly config?: string
+  readonly prompt?: PromptRecord
+}
+
+export interface StepEnded extends At {
+  readonly type: 'step-ended'
+  readonly step: StepRef
+  readonly fingerprint: string
+  /** Branch counter range [low, to) in which the step overlapped others: lowest number still open at its claim, next number at its end. */
+  readonly low?: number
+  readonly to?: number
+  readonly outcome: Outcome
+  readonly effect?: EffectRef
+  readonly input?: Encoded
+  readonly config?: string
+  readonly prompt?: PromptRecord
+  readonly asked?: readonly AskedCall[]
+  readonly usage?: StepUsage
+  readonly tries: number
+  readonly ms: number
+}
+
+/** A configuration of model requests, written once: the hash of each part by name (`model`, `system`, `tool search` ...). */
+export interface ConfigSeen extends At {
+  readonly type: 'config'
+  readonly digest: string
+  readonly parts: Readonly<Record<string, string>>
+}
+
+export interface ConfigChanged extends At {
+  readonly type: 'config-changed'
+  readonly step: string
+  readonly changed: readonly string[]
+}
+
+/** Records that no longer answer. They are kept: their effects are guarded (R5). */
+export interface Superseded extends At {
+  readonly type: 'superseded'
+  readonly by: 'divergence' | 'failure' | 'redo' | 'live-result'
+  /** The step at which it was found. */
+  readonly step: string
+  readonly reason: string
+  /** Ids of steps and paths of branches; all below them is meant too. */
+  readonly ids: readonly string[]
+}
+
+export interface DoubtSettled extends At {
+  readonly type: 'settled'
+  readonly step: string
+  readonly by: 'reconcile' | 'late-result' | 'decision'
+  readonly settlement: Settlement
+}
+
+export interface DecisionTaken extends At {
+  readonly type: 'decision'
+  /** Position in the inbox that it came from. */
+  readonly inbox: number
+  readonly step: string
+  readonly effect: EffectRef
+  readonly decision: Decision
+}
+
+/** A decision or an effect's outcome was used up by the start or the answer of `step`. */
+export interface EffectConsumed extends At {
+  readonly type: 'consumed'
+  readonly step: string
+  readonly effects: readonly string[]
+  readonly decisions: readonly number[]
+}
+
+export interface InboxTaken extends At {
+  readonly type: 'inbox-taken'
+  readonly seq: number
+}
+
+export interface RunSuspended extends At {
+  readonly type: 'suspended'
+  readonly reasons: readonly SuspendReason[]
+  readonly resumeAt: number | null
+}
+
+export interface RunEnded extends At {
+  readonly type: 'run-ended'
+  readonly status: 'completed' | 'failed' | 'cancelled'
+  readonly result?: Encoded
+  readonly error?: Encoded
+  readonly reason?: string
+}
+
+/** A finding that a person should see: shown by `holdfast show`. */
+export interface Warned extends At {
+  readonly type: 'warning'
+  readonly code: HoldfastErrorCode | WarningCode
+  readonly message: string
+  readonly step?: string
+}
+
+export type WarningCode = 'NOT_RECORDED' | 'REPEATED_REQUEST' | 'MODEL_NOT_WRAPPED' | 'MISMATCH_ALLOWED' | 'ARGUMENTS_CHANGED' | 'NOT_FINGERPRINTED'
+
+export type Entry =
+  | RunCreated
+  | AttemptStarted
+  | AttemptEnded
+  | StepStarted
+  | StepEnded
+  | ConfigSeen
+  | ConfigChanged
+  | Superseded
+  | DoubtSettled
+  | DecisionTaken
+  | EffectConsumed
+  | InboxTaken
+  | RunSuspended
+  | RunEnded
+  | Warned

@@ -1,0 +1,71 @@
+/** What a step says of itself when it is asked for, and what it is told. */
+import type { EffectPolicy } from '../effects/guard.ts'
+import type { ConfigChanged, ConfigSeen, EffectRef, PromptRecord, StepKind, StepRef, Superseded, Warned } from '../journal/entry.ts'
+import type { HoldfastErrorCode } from '../errors.ts'
+import type { StepRecord } from './history.ts'
+
+/** How a step is known in its branch. */
+export type Place =
+  /** By its number. */
+  | { readonly type: 'number' }
+  /** By name, key and occurrence. */
+  | { readonly type: 'key'; readonly key: string }
+  /** By the model response that asked for it and its call id; by number where no response asked for the id. */
+  | { readonly type: 'call'; readonly callId: string }
+
+/** The part of a claim that only model requests have. */
+export interface ModelClaim {
+  /** Digest of the configuration, and the hash of each part by name. */
+  readonly config: string
+  readonly parts: Readonly<Record<string, string>>
+  readonly prompt: PromptRecord
+  /** What each message is, and its hash: all of them, made only when a reason has to be given. */
+  readonly messages: () => readonly (readonly [label: string, hash: string])[]
+  /** Names of the tools that the request offers. */
+  readonly tools: readonly string[]
+  readonly onConfigChange: 'replay' | 'diverge' | 'refuse'
+}
+
+export interface Claim {
+  /** Path of the branch in which it is asked. */
+  readonly branch: string
+  readonly kind: StepKind
+  readonly name: string
+  readonly place: Place
+  /** Of what it asks: of a model request, the conversation. null: it cannot be fingerprinted. */
+  readonly fingerprint: string | null
+  /** It says what it asks for: a step without input can only be told by its place. */
+  readonly hasInput: boolean
+  readonly model?: ModelClaim
+  /** It has effects and is not idempotent. */
+  readonly effect?: EffectRef & { readonly policy: EffectPolicy }
+}
+
+/** A claimed step. */
+export interface Ticket {
+  readonly ref: StepRef
+  readonly claim: Claim
+  /** Lowest number of its branch that was open when it was claimed. */
+  readonly low: number
+  /** When it was claimed, in events of the machine. */
+  readonly claimedAt: number
+  /** The record that answers it; undefined: it runs live. */
+  readonly record: StepRecord | undefined
+  /** Position in the journal of what is handed to its caller; set when it has an end. */
+  seq: number
+  /** When that was handed out, in events of the machine; 0: not yet. */
+  deliveredAt: number
+}
+
+type Unstamped<T> = T extends unknown ? Omit<T, 'at'> : never
+
+/** What a claim makes the owner write down, before anything that follows from it. */
+export type Note = Unstamped<ConfigSeen | ConfigChanged | Superseded | Warned>
+
+export type Verdict =
+  /** Its record answers; the result comes when its turn is (`next`). */
+  | { readonly type: 'replay'; readonly ticket: Ticket; readonly notes: readonly Note[] }
+  /** It runs. A step with effects is guarded first. */
+  | { readonly type: 'live'; readonly ticket: Ticket; readonly notes: readonly Note[] }
+  /** Not claimed: nothing of it happens. */
+  | { readonly type: 'refuse'; readonly code: HoldfastErrorCode; readonly message: string; readonly advice: string }

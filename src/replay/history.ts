@@ -1,0 +1,118 @@
+/** What the journal holds of a run's steps: the records that can answer, where each stands, and what was superseded. */
+import { Ledger } from '../effects/ledger.ts'
+import type { AskedCall, Entry, Outcome, PromptRecord, StepRef } from '../journal/entry.ts'
+import { generationOf, MAIN, parentOf, placeOf, regenerated } from './identity.ts'
+
+/** A step as the journal has it: started, ended, or both. */
+export interface StepRecord {
+  readonly ref: StepRef
+  readonly fingerprint: string
+  readonly config: string | undefined
+  readonly prompt: PromptRecord | undefined
+  readonly asked: readonly AskedCall[]
+  /** Numbers [low, to) of its branch that it overlapped; `to` is Infinity while it has no end. */
+  readonly low: number
+  readonly to: number
+  readonly end: { readonly seq: number; readonly outcome: Outcome } | undefined
+}
+
+export class History {
+  readonly records = new Map<string, StepRecord>()
+  readonly ledger = new Ledger()
+  /** Configurations of model requests by digest: hash of each part by name. */
+  readonly configs = new Map<string, Readonly<Record<string, string>>>()
+  /** By path, the paths one segment below it under which there are records. */
+  readonly #children = new Map<string, Set<string>>()
+  /** By place, how often its records were superseded. */
+  readonly #generations = new Map<string, number>()
+
+  apply(entry: Entry, seq: number): void {
+    this.ledger.apply(entry)
+    switch (entry.type) {
+      case 'step-started':
+      case 'step-ended': {
+        const ended = entry.type === 'step-ended'
+        this.#add({
+          ref: entry.step,
+          fingerprint: entry.fingerprint,
+          config: entry.config,
+          prompt: entry.prompt,
+          asked: (ended && entry.asked) || [],
+          low: entry.low ?? entry.step.slot ?? 0,
+          to: ended ? (entry.to ?? (entry.step.slot ?? 0) + 1) : Infinity,
+          end: ended ? { seq, outcome: entry.outcome } : undefined,
+        })
+        break
+      }
+      case 'superseded':
+        for (const id of entry.ids) this.#remove(id)
+        break
+      case 'config':
+        this.configs.set(entry.digest, entry.parts)
+        break
+    }
+  }
+
+  /** The path that stands at a place now: a place whose records were superseded gets a new path. */
+  current(place: string): string {
+    return regenerated(place, this.#generations.get(place) ?? 0)
+  }
+
+  /** Paths one segment below `path` under which there are records. */
+  childrenOf(path: string): readonly string[] {
+    return [...(this.#children.get(path) ?? [])]
+  }
+
+  /** Records of the steps of a branch that are known by number. */
+  *numberedOf(branch: string): Iterable<StepRecord & { ref: { slot: number } }> {
+    for (const child of this.#children.get(branch) ?? []) {
+      const record = this.records.get(child)
+      if (record?.ref.slot !== undefined) yield record as StepRecord & { ref: { slot: number } }
+    }
+  }
+
+  #add(record: StepRecord): void {
+    this.records.set(record.ref.id, record)
+    for (let path = record.ref.id, parent = parentOf(path); parent !== undefined; path = parent, parent = parentOf(path)) {
+      let siblings = this.#children.get(parent)
+      if (!siblings) this.#children.set(parent, (siblings = new Set()))
+      if (siblings.has(path)) break
+      siblings.add(path)
+    }
+  }
+
+  #remove(id: string): void {
+    const place = placeOf(id)
+    this.#generations.set(place, Math.max(this.#generations.get(place) ?? 0, generationOf(id) + 1))
+    this.#children.get(parentOf(id) ?? MAIN)?.delete(id)
+    for (const path of this.#below(id)) {
+      this.records.delete(path)
+      this.#children.delete(path)
+    }
+  }
+
+  /** Ids of the records at and below a path. */
+  *recordsBelow(id: string): Iterable<string> {
+    for (const path of this.#below(id)) if (this.records.has(path)) yield path
+  }
+
+  *#below(id: string): Iterable<string> {
+    yield id
+    for (const child of [...(this.#children.get(id) ?? [])]) yield* this.#below(child)
+  }
+
+  /** Records with an end that a program can still ask for, oldest first: what lies inside a step that answers as a whole is not asked for. */
+  expected(): StepRecord[] {
+    const ended = [...this.records.values()].filter((record) => record.end)
+    // A model step holds the calls that it asked for, but they answer by themselves.
+    const whole = new Set(ended.filter((r) => r.ref.kind !== 'model' && this.#children.has(r.ref.id)).map((r) => r.ref.id))
+    return ended
+      .filter((record) => !insideOf(record.ref, whole))
+      .sort((a, b) => a.end!.seq - b.end!.seq)
+  }
+}
+
+function insideOf(ref: StepRef, whole: ReadonlySet<string>): boolean {
+  for (let path = ref.branch; path !== MAIN; path = parentOf(path) ?? MAIN) if (whole.has(path)) return true
+  return false
+}

@@ -1,0 +1,56 @@
+/**
+ * How a step is known (R1): by where it is asked, as a path of segments.
+ *
+ *   3                 the main line's fourth numbered step
+ *   3/c:call_7        the tool call `call_7` that the response of step 3 asked for
+ *   3/c:call_7/0      the first numbered step inside that call
+ *   b:eu#1/0          the first numbered step of the branch `eu`, opened for the second time
+ *   s:charge:17#0     the step `charge` with key `17`
+ *   3~1               what stands at the place of step 3 after its first record was superseded
+ */
+
+/** Path of the main line. */
+export const MAIN = ''
+
+const join = (parent: string, segment: string): string => (parent === MAIN ? segment : `${parent}/${segment}`)
+
+// A lone surrogate makes encodeURIComponent throw; JSON escapes it first.
+const escape = (text: string): string =>
+  encodeURIComponent(text.isWellFormed() ? text : JSON.stringify(text)).replaceAll('~', '%7E')
+
+/** The path of the numbered step `slot` of a branch. */
+export const numbered = (branch: string, slot: number): string => join(branch, String(slot))
+
+/** The path of a tool call asked for by the model step `modelStep`; `occurrence` counts calls of one response that share an id. */
+export const called = (modelStep: string, callId: string, occurrence: number): string =>
+  join(modelStep, occurrence === 0 ? `c:${escape(callId)}` : `c:${escape(callId)}#${occurrence}`)
+
+/** What is known by a name, a key and an occurrence: `s` a step, `b` a branch, `a` a child agent. */
+export const keyed = (branch: string, type: 's' | 'b' | 'a', name: string, key: string | undefined, occurrence: number): string =>
+  join(branch, `${type}:${escape(name)}${key === undefined ? '' : `:${escape(key)}`}#${occurrence}`)
+
+/** The path of a place after its records were superseded `generation` times. */
+export const regenerated = (path: string, generation: number): string => (generation === 0 ? path : `${path}~${generation}`)
+
+/** The place of a path: without its generation. */
+export function placeOf(path: string): string {
+  const mark = path.lastIndexOf('~')
+  return mark > path.lastIndexOf('/') ? path.slice(0, mark) : path
+}
+
+/** The generation of a path: how often the place was superseded before. */
+export function generationOf(path: string): number {
+  const mark = path.lastIndexOf('~')
+  return mark > path.lastIndexOf('/') ? Number(path.slice(mark + 1)) : 0
+}
+
+/** The path one segment up; undefined for the main line. */
+export function parentOf(path: string): string | undefined {
+  if (path === MAIN) return undefined
+  const slash = path.lastIndexOf('/')
+  return slash === -1 ? MAIN : path.slice(0, slash)
+}
+
+/** Whether `path` is `root` or lies below it. */
+export const isWithin = (path: string, root: string): boolean =>
+  root === MAIN || path === root || (path.startsWith(root) && path[root.length] === '/')

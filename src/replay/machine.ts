@@ -1,0 +1,310 @@
+/**
+ * The reducer at the heart: it is told what a run asks for and what came of it, and says what runs, what is
+ * answered from the journal, what is handed out next, and what is refused (R1, R4, R5). It waits for nothing and
+ * touches nothing; `run/` carries out what it says.
+ */
+import { guard, type GuardVerdict } from '../effects/guard.ts'
+import type { AskedCall } from '../journal/entry.ts'
+import { Branch } from './branch.ts'
+import type { Claim, Note, Ticket, Verdict } from './claim.ts'
+import type { History, StepRecord } from './history.ts'
+import { keyed, MAIN, numbered } from './identity.ts'
+import { matchNumbered } from './match.ts'
+import { Order, type Next } from './order.ts'
+import { divergenceReason } from './reason.ts'
+
+const REFUSED = {
+  ambiguous: 'Give each line of work a branch of its own: `currentRun().branch(key, fn)`, or give the step a `key`',
+  ended: 'Await what a branch starts before its function returns',
+  config: 'Run it with the configuration it was started with, or allow the change with `onConfigChange`',
+}
+
+export class Machine {
+  readonly #history: History
+  readonly #order: Order<Ticket>
+  readonly #branches = new Map<string, Branch>()
+  /** Steps whose code runs right now. */
+  readonly #running = new Set<string>()
+  #event = 0
+
+  /** `history` is what the journal holds at the start of the drive; the owner goes on applying to it what is appended. */
+  constructor(history: History) {
+    this.#history = history
+    this.#order = new Order(history.expected())
+    this.#branches.set(MAIN, new Branch(MAIN, undefined, history, 0))
+  }
+
+  /** How many records can still be asked for: 0 when nothing is left to replay. */
+  get replaysLeft(): number {
+    return this.#order.left
+  }
+
+  claim(claim: Claim): Verdict {
+    const branch = this.#branches.get(claim.branch)
+    if (!branch || branch.ended) {
+      return { type: 'refuse', code: 'BRANCH_ENDED', message: `${claim.kind} "${claim.name}" was asked for in a branch that has ended`, advice: REFUSED.ended }
+    }
+    this.#order.revive(branch.path)
+    if (claim.place.type === 'key') return this.#claimKeyed(branch, claim, claim.place.key)
+    if (claim.place.type === 'call') {
+      const asked = branch.findAsked(claim.place.callId, claim.name, claim.fingerprint, (id) => this.#history.records.get(this.#history.current(id))?.fingerprint)
+      if (asked) {
+        asked.claimed = true
+        return this.#claimCalled(branch, claim, asked.id)
+      }
+    }
+    return this.#claimNumbered(branch, claim)
+  }
+
+  /**
+   * Opens a branch below `parent`: a tool call's inside by the step's id, or by type, name and key.
+   * Returns its path, or undefined when one of that name and key is open.
+   */
+  openBranch(parent: string, as: { readonly step: string } | { readonly type: 'b' | 'a'; readonly name: string; readonly key?: string }): string | undefined {
+    const above = this.#branches.get(parent)
+    if (!above || above.ended) return undefined
+    let path: string
+    if ('step' in as) path = as.step
+    else {
+      const place = keyed(parent, as.type, as.name, as.key, 0)
+      if (above.isOpenKey(place)) return undefined
+      path = this.#history.current(keyed(parent, as.type, as.name, as.key, above.occurrenceOf(place)))
+      above.openKey(place)
+    }
+    this.#branches.set(path, new Branch(path, above, this.#history, ++this.#event))
+    return path
+  }
+
+  closeBranch(path: string, as?: { readonly type: 'b' | 'a'; readonly name: string; readonly key?: string }): void {
+    const branch = this.#branches.get(path)
+    if (!branch) return
+    branch.ended = true
+    const { parent } = branch
+    if (parent && branch.live) parent.live = true
+    if (parent && as) parent.closeKey(keyed(parent.path, as.type, as.name, as.key, 0))
+  }
+
+  /** Whether a step with effects may start. Asked again after each `reconcile` and each new decision. */
+  guard(ticket: Ticket, asked: ReadonlySet<string>): GuardVerdict {
+    const { effect, fingerprint } = ticket.claim
+    if (!effect) return { type: 'start', consumes: { effects: [], decisions: [] } }
+    return guard(
+      this.#history.ledger,
+      { step: ticket.ref.id, ref: { name: effect.name, key: effect.key }, fingerprint: fingerprint ?? '', policy: effect.policy },
+      { isRunning: (step) => this.#running.has(step), asked },
+    )
+  }
+
+  /** The step's code is about to be called. */
+  started(ticket: Ticket): void {
+    this.#running.add(ticket.ref.id)
+  }
+
+  /** The step has an end, recorded at `seq` (undefined: the store refused the record): it is handed out when its turn is. */
+  ended(ticket: Ticket, seq: number | undefined): void {
+    this.#running.delete(ticket.ref.id)
+    ticket.seq = seq ?? Number.MAX_SAFE_INTEGER
+    this.#order.ready(ticket)
+  }
+
+  /** The range of numbers that the step overlapped, for its record. */
+  rangeOf(ticket: Ticket): { low: number; to: number } | Record<never, never> {
+    if (ticket.ref.slot === undefined) return {}
+    const branch = this.#branches.get(ticket.ref.branch)!
+    return { low: ticket.low, to: Math.max(branch.counter, ticket.ref.slot + 1) }
+  }
+
+  /** What to hand out, now that the event loop has run dry. */
+  next(): Next<Ticket> {
+    const next = this.#order.next()
+    if (next.type === 'deliver') this.#delivered(next.item)
+    return next
+  }
+
+  /** The wait for an older record is over. */
+  giveUp(): void {
+    this.#order.giveUp()
+  }
+
+  /** A model response is handed out: its calls can be claimed in its branch. */
+  register(ticket: Ticket, asked: readonly AskedCall[]): void {
+    this.#branches.get(ticket.ref.branch)?.register(ticket.ref.id, asked)
+  }
+
+  /**
+   * What a failed run must not replay (R4): the step that failed it, and what was claimed after that failure was
+   * handed out, in its branch and those above. What ran beside it stays.
+   */
+  blamed(step: string): readonly string[] {
+    const failed = this.#ticketOf(step)
+    if (!failed) return []
+    const since = failed.deliveredAt || this.#event
+    const ids = [failed.ref.id]
+    for (let branch = this.#branches.get(failed.ref.branch); branch; branch = branch.parent) {
+      for (const ticket of branch.tickets) if (ticket.claimedAt > since) ids.push(ticket.ref.id)
+      for (const child of this.#branches.values()) if (child.parent === branch && child.openedAt > since) ids.push(child.path)
+    }
+    return ids
+  }
+
+  #ticketOf(step: string): Ticket | undefined {
+    for (const branch of this.#branches.values()) {
+      const found = branch.tickets.findLast((ticket) => ticket.ref.id === step)
+      if (found) return found
+    }
+    return undefined
+  }
+
+  #claimNumbered(branch: Branch, claim: Claim): Verdict {
+    const low = branch.lowestOpen
+    const match = matchNumbered(branch, claim, this.#history)
+    switch (match.type) {
+      case 'refused':
+        return { type: 'refuse', code: 'CONFIG_CHANGED', message: `the configuration changed (${match.changed.join(', ')})`, advice: REFUSED.config }
+      case 'record': {
+        const { record } = match
+        const notes: Note[] = match.changed.length > 0 ? [{ type: 'config-changed', step: record.ref.id, changed: match.changed }] : []
+        if (this.#isBlind(branch, claim) && record.end) {
+          return this.#live(branch, claim, numbered(branch.path, record.ref.slot!), low, [...notes, this.#supersedeBlind(record)], record.ref.slot)
+        }
+        branch.claimSlot(record.ref.slot!)
+        return this.#answered(branch, claim, record, low, notes)
+      }
+      case 'hole':
+        return this.#live(branch, claim, numbered(branch.path, match.slot), low, [], match.slot)
+      case 'diverged': {
+        const slot = branch.free()
+        const refused = this.#ambiguity(branch, claim, slot)
+        if (refused) return refused
+        const place = numbered(branch.path, slot)
+        const why = match.changed.length > 0
+          ? `the configuration changed (${match.changed.join(', ')})`
+          : divergenceReason(claim, match.record, (id) => this.#history.records.get(id))
+        const ids = this.#unclaimed(branch)
+        branch.diverged = true
+        const note: Note = { type: 'superseded', by: 'divergence', step: match.record.ref.id, reason: why, ids }
+        this.#supersede(note)
+        return this.#live(branch, claim, place, low, [note], slot)
+      }
+    }
+  }
+
+  #claimKeyed(branch: Branch, claim: Claim, key: string): Verdict {
+    const first = keyed(branch.path, 's', claim.name, key, 0)
+    if (branch.isOpenKey(first)) {
+      return { type: 'refuse', code: 'AMBIGUOUS_STEP', message: `step "${claim.name}" with key "${key}" is open already`, advice: REFUSED.ambiguous }
+    }
+    const place = keyed(branch.path, 's', claim.name, key, branch.occurrenceOf(first))
+    branch.openKey(first)
+    return this.#claimPlace(branch, claim, place)
+  }
+
+  #claimCalled(branch: Branch, claim: Claim, place: string): Verdict {
+    const record = this.#history.records.get(this.#history.current(place))
+    if (!record || record.fingerprint === claim.fingerprint) return this.#claimPlace(branch, claim, place)
+    // The call is the same by its response and id: changed defaults or repairs are a change of configuration (R1).
+    return this.#answered(branch, claim, record, branch.lowestOpen, [
+      { type: 'warning', code: 'ARGUMENTS_CHANGED', step: record.ref.id, message: `tool "${claim.name}" would run with other arguments now than those recorded; the recorded result stands` },
+    ])
+  }
+
+  /** A step that is known by its place alone, whatever stands beside it. */
+  #claimPlace(branch: Branch, claim: Claim, place: string): Verdict {
+    const low = branch.lowestOpen
+    const record = this.#history.records.get(this.#history.current(place))
+    if (!record) return this.#live(branch, claim, place, low, [])
+    if (record.fingerprint === claim.fingerprint) return this.#answered(branch, claim, record, low, [])
+    const note: Note = { type: 'superseded', by: 'divergence', step: record.ref.id, reason: divergenceReason(claim, record, (id) => this.#history.records.get(id)), ids: [record.ref.id] }
+    this.#supersede(note)
+    return this.#live(branch, claim, place, low, [note])
+  }
+
+  #answered(branch: Branch, claim: Claim, record: StepRecord, low: number, notes: Note[]): Verdict {
+    const ticket: Ticket = { ref: record.ref, claim, low, claimedAt: ++this.#event, record, seq: 0, deliveredAt: 0 }
+    this.#order.settle(record.ref.id)
+    this.#open(branch, ticket)
+    // Started, without an end: it runs, unless the guard has something against it.
+    if (!record.end) return { type: 'live', ticket, notes: [...this.#configNotes(claim), ...notes] }
+    ticket.seq = record.end.seq
+    this.#order.ready(ticket)
+    return { type: 'replay', ticket, notes }
+  }
+
+  #live(branch: Branch, claim: Claim, place: string, low: number, notes: Note[], slot?: number): Verdict {
+    const refused = this.#ambiguity(branch, claim, slot)
+    if (refused) return refused
+    if (slot !== undefined) {
+      branch.claimSlot(slot)
+      low = Math.min(low, slot)
+    }
+    const ref = { id: this.#history.current(place), branch: branch.path, kind: claim.kind, name: claim.name, ...(slot === undefined ? {} : { slot }) }
+    const ticket: Ticket = { ref, claim, low, claimedAt: ++this.#event, record: undefined, seq: 0, deliveredAt: 0 }
+    this.#open(branch, ticket)
+    return { type: 'live', ticket, notes: [...notes, ...this.#configNotes(claim)] }
+  }
+
+  #open(branch: Branch, ticket: Ticket): void {
+    branch.open.add(ticket)
+    branch.tickets.push(ticket)
+  }
+
+  #delivered(ticket: Ticket): void {
+    ticket.deliveredAt = ++this.#event
+    const branch = this.#branches.get(ticket.ref.branch)!
+    branch.open.delete(ticket)
+    if (!ticket.record?.end) branch.live = true
+    if (ticket.claim.place.type === 'key') branch.closeKey(keyed(branch.path, 's', ticket.claim.name, ticket.claim.place.key, 0))
+  }
+
+  /** What cannot be told apart from what is open beside it is refused before it starts (R1). */
+  #ambiguity(branch: Branch, claim: Claim, slot: number | undefined): Verdict | undefined {
+    const open = [...branch.open]
+    if (claim.model && claim.model.tools.length > 0 && open.length > 0) {
+      const [other] = open
+      return { type: 'refuse', code: 'AMBIGUOUS_STEP', message: `a model request that offers tools was made while ${other!.ref.kind} "${other!.ref.name}" of the same branch is open`, advice: REFUSED.ambiguous }
+    }
+    // Two equal requests are answered alike; the calls of a snippet are told apart by their order.
+    if (slot === undefined || claim.kind === 'model' || (claim.place.type === 'call' && branch.isInsideCall)) return undefined
+    const twin = open.find((t) => t.ref.slot !== undefined && t.ref.kind === claim.kind && t.ref.name === claim.name && t.claim.fingerprint === claim.fingerprint)
+    if (!twin) return undefined
+    return { type: 'refuse', code: 'AMBIGUOUS_STEP', message: `two steps "${claim.name}" that ask for the same are open in one branch`, advice: REFUSED.ambiguous }
+  }
+
+  /** A step that says nothing of what it asks, after a result that was not replayed: nobody can say that it asks for the same (R5). */
+  #isBlind(branch: Branch, claim: Claim): boolean {
+    return branch.live && !claim.hasInput && claim.kind !== 'model'
+  }
+
+  #supersedeBlind(record: StepRecord): Note {
+    const note: Note = {
+      type: 'superseded',
+      by: 'live-result',
+      step: record.ref.id,
+      reason: `${record.ref.kind} "${record.ref.name}" has no input and follows a result that was not replayed`,
+      ids: [record.ref.id],
+    }
+    this.#supersede(note)
+    return note
+  }
+
+  /** Everything of a branch that the journal has and that was not asked for: steps, and branches that were not opened. */
+  #unclaimed(branch: Branch): string[] {
+    const claimed = new Set(branch.tickets.map((ticket) => ticket.ref.id))
+    return this.#history.childrenOf(branch.path).filter((path) => !claimed.has(path) && !this.#branches.has(path))
+  }
+
+  /** Takes effect at once, so that what is claimed next sees it; the owner writes the same note down. */
+  #supersede(note: Note & { type: 'superseded' }): void {
+    for (const id of note.ids) for (const record of this.#history.recordsBelow(id)) this.#order.settle(record)
+    this.#history.apply({ ...note, at: 0 }, 0)
+  }
+
+  #configNotes(claim: Claim): Note[] {
+    const { model } = claim
+    if (!model || this.#history.configs.has(model.config)) return []
+    const note: Note = { type: 'config', digest: model.config, parts: model.parts }
+    this.#history.apply({ ...note, at: 0 }, 0)
+    return [note]
+  }
+}
+

@@ -1,0 +1,39 @@
+/** Which numbered steps of a branch overlapped, and are therefore matched among themselves (R1). */
+
+/** A range of numbers [start, end). */
+export interface Group {
+  readonly start: number
+  readonly end: number
+}
+
+/**
+ * Joins the ranges in which steps overlapped to groups that do not touch each other. `to` may be Infinity (a step
+ * that was started and never ended overlaps all that was claimed after it).
+ *
+ * A record's range is `[low, to)`: from the lowest number that was still open when it was claimed to the next number
+ * when it ended. So an overlap is known from either side, also when the other step was killed and left no record.
+ */
+export function groupsOf(records: Iterable<{ readonly low: number; readonly to: number }>): readonly Group[] {
+  const ranges = [...records].sort((a, b) => a.low - b.low)
+  const groups: { start: number; end: number }[] = []
+  for (const { low, to } of ranges) {
+    const last = groups.at(-1)
+    if (last && low < last.end) last.end = Math.max(last.end, to)
+    else groups.push({ start: low, end: to })
+  }
+  return groups
+}
+
+/** The group that a number lies in; a number that no record covers is a group of its own. */
+export function groupOf(groups: readonly Group[], slot: number): Group {
+  let from = 0
+  let until = groups.length
+  while (from < until) {
+    const middle = (from + until) >>> 1
+    const group = groups[middle]!
+    if (slot < group.start) until = middle
+    else if (slot >= group.end) from = middle + 1
+    else return group
+  }
+  return { start: slot, end: slot + 1 }
+}
