@@ -1,0 +1,69 @@
+/** Whose file it is, found out before it is opened for writing, so that another program's file stays as it is. */
+import { pathToFileURL } from 'node:url'
+import type { DatabaseSync } from 'node:sqlite'
+import { HoldfastError } from '../../errors.ts'
+import { corrupt, isNotDatabase } from './failure.ts'
+import { loadSqlite } from './load.ts'
+import { APPLICATION_ID, FORMAT } from './schema.ts'
+
+/** Throws `STORE_FOREIGN`, `STORE_NEWER` or `STORE_CORRUPT` unless the header says that the file is ours and that we can read it. */
+export function identify(file: string): void {
+  const { applicationId, format } = readHeader(file)
+  if (applicationId !== APPLICATION_ID) {
+    throw foreign(file, 'it is the SQLite database of another program')
+  }
+  checkFormat(file, format)
+}
+
+/** Throws `STORE_NEWER` or `STORE_CORRUPT` for a format that this build does not know. */
+export function checkFormat(file: string, format: number): void {
+  if (format > FORMAT) {
+    throw new HoldfastError('STORE_NEWER', `${file} has format ${format}, this version of Holdfast knows formats up to ${FORMAT}`, {
+      advice: 'Upgrade Holdfast here, or give another path. The file was not changed',
+    })
+  }
+  if (format < 1) throw corrupt(file, `there is no format ${format}`)
+}
+
+/**
+ * Reads the two numbers of the header through SQLite, not with `node:fs`: closing any descriptor of a file drops the POSIX locks that
+ * this whole process holds on it (https://sqlite.org/howtocorrupt.html#_posix_advisory_locks_canceled_by_a_separate_thread_doing_close_),
+ * also those of a store that is already open on it, in another worker thread too.
+ */
+function readHeader(file: string): { applicationId: number; format: number } {
+  let database: DatabaseSync | undefined
+  try {
+    database = openUntouched(file)
+    // Lets the header of a file be read that is shorter than the header says: ours or not is the first question.
+    database.exec('PRAGMA writable_schema = ON')
+    const header = database
+      .prepare('SELECT application_id AS applicationId, user_version AS format FROM pragma_application_id, pragma_user_version')
+      .get() as { applicationId: number; format: number }
+    return header
+  } catch (error) {
+    if (isNotDatabase(error)) throw foreign(file, 'it is not a SQLite database, or its first bytes are damaged', error)
+    throw error
+  } finally {
+    database?.close()
+  }
+}
+
+/**
+ * `immutable` keeps SQLite from locking, from recovering what the other program left, and from creating `-wal` and `-shm` beside it.
+ * Node 22.13 and 22.14 take no URL: there a read-only connection is next best (it may leave an empty `-wal` beside a foreign file).
+ */
+function openUntouched(file: string): DatabaseSync {
+  const { DatabaseSync } = loadSqlite()
+  const url = pathToFileURL(file)
+  url.searchParams.set('immutable', '1')
+  try {
+    return new DatabaseSync(url, { readOnly: true })
+  } catch (error) {
+    if (error instanceof TypeError) return new DatabaseSync(file, { readOnly: true })
+    throw error
+  }
+}
+
+function foreign(file: string, what: string, cause?: unknown): HoldfastError {
+  return new HoldfastError('STORE_FOREIGN', `${file} is not a Holdfast file: ${what}`, { cause, advice: 'Give another path. The file was not changed' })
+}

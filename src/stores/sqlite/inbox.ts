@@ -1,0 +1,24 @@
+/** The messages that others send to a run. */
+import { HoldfastError } from '../../errors.ts'
+import type { InboxMessage, NewMessage } from '../../journal/store.ts'
+import type { Connection } from './connection.ts'
+import { findRun, updateRun } from './row.ts'
+import { toBytes } from './text.ts'
+
+export function sendMessage(connection: Connection, runId: string, { question, body, now }: NewMessage): number | null {
+  const found = findRun(connection, runId)
+  if (!found) throw new HoldfastError('UNKNOWN_RUN', 'there is no such run to send a message to', { runId })
+  const { key, row } = found
+  const seq = row.inboxSeq + 1
+  const inserted = connection.sql('INSERT INTO inbox (run, seq, question, body) VALUES (?, ?, ?, ?) ON CONFLICT (run, question) DO NOTHING')
+    .run(key, seq, question === null ? null : toBytes(question), body)
+  if (inserted.changes === 0) return null
+  updateRun(connection, { key, row: { ...row, inboxSeq: seq, updatedAt: now } })
+  return seq
+}
+
+export function readInbox({ sql }: Connection, runId: string, after: number): InboxMessage[] {
+  const rows = sql('SELECT seq, body FROM inbox WHERE run = (SELECT key FROM runs WHERE run_id = ?) AND seq > ? ORDER BY seq')
+    .all(toBytes(runId), after) as unknown as InboxMessage[]
+  return rows.map(({ seq, body }) => ({ seq, body }))
+}

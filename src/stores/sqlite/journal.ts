@@ -1,0 +1,25 @@
+/** The entries of a run. */
+import type { AppendBatch, StoredEntry } from '../../journal/store.ts'
+import { appendedRow, checkAppend, runIsGone } from '../append.ts'
+import type { Connection } from './connection.ts'
+import { findRun, updateRun } from './row.ts'
+import { toBytes } from './text.ts'
+
+export function appendEntries(connection: Connection, runId: string, batch: AppendBatch): void {
+  const found = findRun(connection, runId)
+  if (!found) throw runIsGone(runId)
+  checkAppend(found.row, batch)
+  insertEntries(connection, found.key, batch.entries)
+  updateRun(connection, { key: found.key, row: appendedRow(found.row, batch) })
+}
+
+export function insertEntries({ sql }: Connection, run: number, entries: readonly StoredEntry[]): void {
+  const insert = sql('INSERT INTO journal (run, seq, body, sum) VALUES (?, ?, ?, ?)')
+  for (const { seq, body, sum } of entries) insert.run(run, seq, body, sum)
+}
+
+export function readEntries({ sql }: Connection, runId: string, after: number): StoredEntry[] {
+  const rows = sql('SELECT seq, body, sum FROM journal WHERE run = (SELECT key FROM runs WHERE run_id = ?) AND seq > ? ORDER BY seq')
+    .all(toBytes(runId), after) as unknown as StoredEntry[]
+  return rows.map(({ seq, body, sum }) => ({ seq, body, sum }))
+}

@@ -1,0 +1,94 @@
+/** Opens a store's file. What is found there has its own outcome each, and none of them is "start again and overwrite". */
+import { statSync } from 'node:fs'
+import type { Stats } from 'node:fs'
+import type { DatabaseSync } from 'node:sqlite'
+import { HoldfastError } from '../../errors.ts'
+import { createFile } from './create.ts'
+import { corrupt, isBusy, storeFailure } from './failure.ts'
+import { checkFormat, identify } from './identity.ts'
+import { loadSqlite } from './load.ts'
+
+/**
+ * Opens `file`, making it when it is absent and `create` says so.
+ *
+ * | found | outcome |
+ * |---|---|
+ * | nothing | created, or `STORE_NOT_FOUND` |
+ * | an empty file | `STORE_EMPTY` |
+ * | another program's file, or no database | `STORE_FOREIGN` |
+ * | a later format | `STORE_NEWER` |
+ * | ours, damaged | `STORE_CORRUPT` |
+ * | a folder, a device; no permission to read and write | `STORE_UNAVAILABLE` |
+ */
+export function openFile(file: string, create: boolean): DatabaseSync {
+  try {
+    if (!checkFound(file)) {
+      if (!create) throw new HoldfastError('STORE_NOT_FOUND', `${file} does not exist`, { advice: 'Check the path' })
+      createFile(file)
+      if (!checkFound(file)) throw unavailable(file, 'it is a link to a file that does not exist')
+    }
+    identify(file)
+    return connect(file)
+  } catch (error) {
+    throw isBusy(error) ? error : storeFailure(error, file)
+  }
+}
+
+/** Whether there is a file with something in it. Throws when there is something else. */
+function checkFound(file: string): boolean {
+  const found = statOrAbsent(file)
+  if (!found) return false
+  if (found.isDirectory()) throw unavailable(file, 'it is a folder')
+  if (!found.isFile()) throw unavailable(file, 'it is not an ordinary file')
+  if (found.size === 0) {
+    throw new HoldfastError('STORE_EMPTY', `${file} is an empty file, not a store`, { advice: 'Delete it or give another path' })
+  }
+  return true
+}
+
+function statOrAbsent(file: string): Stats | undefined {
+  return statSync(file, { throwIfNoEntry: false })
+}
+
+/** A connection that commits durably, to a file that is known to be ours. */
+function connect(file: string): DatabaseSync {
+  const { DatabaseSync } = loadSqlite()
+  const database = new DatabaseSync(file)
+  try {
+    database.exec('PRAGMA busy_timeout = 0; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON')
+    useWal(database)
+    checkContent(database, file)
+    // SQLite opens a file that it may not write read-only, and says so at the first write only.
+    database.exec('BEGIN IMMEDIATE; ROLLBACK')
+    return database
+  } catch (error) {
+    database.close()
+    throw error
+  }
+}
+
+/**
+ * The file is made in WAL mode and stays in it; but a copy made by `VACUUM INTO` or `.dump` is not. Switching needs the file for
+ * oneself: where another has it open at the moment, its rollback journal is as safe, only slower.
+ */
+function useWal(database: DatabaseSync): void {
+  try {
+    database.exec('PRAGMA journal_mode = WAL')
+  } catch (error) {
+    if (!isBusy(error)) throw error
+  }
+}
+
+/** What the header could not say: the format as of the newest commit, and that the tables are there. A cost that does not grow with the file. */
+function checkContent(database: DatabaseSync, file: string): void {
+  const { format } = database.prepare('SELECT user_version AS format FROM pragma_user_version').get() as { format: number }
+  checkFormat(file, format)
+  const { tables } = database
+    .prepare(`SELECT count(*) AS tables FROM sqlite_schema WHERE type = 'table' AND name IN ('runs', 'journal', 'inbox')`)
+    .get() as { tables: number }
+  if (tables !== 3) throw corrupt(file, 'a table is missing')
+}
+
+function unavailable(file: string, what: string): HoldfastError {
+  return new HoldfastError('STORE_UNAVAILABLE', `${file} cannot be used: ${what}`, { advice: 'Give the path of a file' })
+}

@@ -1,0 +1,67 @@
+/** The row of a run in the table `runs`. */
+import type { RunRow, RunStatus } from '../../journal/store.ts'
+import type { Connection } from './connection.ts'
+import { fromBytes, toBytes } from './text.ts'
+
+/** A row as SQLite gives it. STRICT tables hold what the schema says. */
+export type StoredRow = {
+  key: number
+  run_id: Uint8Array
+  agent: Uint8Array
+  thread_id: Uint8Array | null
+  status: RunStatus
+  created_at: number
+  updated_at: number
+  resume_at: number | null
+  token: number
+  owner: string | null
+  lease_until: number
+  last_seq: number
+  inbox_seq: number
+}
+
+/** A run's row with the number that stands for the run in the other tables. */
+export interface KeyedRow {
+  readonly key: number
+  readonly row: RunRow
+}
+
+/** Adds a row and gives its key; undefined, changing nothing, when the id exists. */
+export function insertRun({ sql }: Connection, row: RunRow): number | undefined {
+  const inserted = sql(`
+    INSERT INTO runs (run_id, agent, thread_id, status, created_at, updated_at, resume_at, token, owner, lease_until, last_seq, inbox_seq)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (run_id) DO NOTHING
+  `).run(
+    toBytes(row.runId), toBytes(row.agent), row.threadId === null ? null : toBytes(row.threadId), row.status, row.createdAt,
+    row.updatedAt, row.resumeAt, row.token, row.owner, row.leaseUntil, row.lastSeq, row.inboxSeq,
+  )
+  return inserted.changes === 0 ? undefined : Number(inserted.lastInsertRowid)
+}
+
+export function findRun({ sql }: Connection, runId: string): KeyedRow | undefined {
+  const stored = sql('SELECT * FROM runs WHERE run_id = ?').get(toBytes(runId)) as StoredRow | undefined
+  return stored && { key: stored.key, row: toRow(stored) }
+}
+
+/** Writes back what may change in a row. */
+export function updateRun({ sql }: Connection, { key, row }: KeyedRow): void {
+  sql('UPDATE runs SET status = ?, updated_at = ?, resume_at = ?, token = ?, owner = ?, lease_until = ?, last_seq = ?, inbox_seq = ? WHERE key = ?')
+    .run(row.status, row.updatedAt, row.resumeAt, row.token, row.owner, row.leaseUntil, row.lastSeq, row.inboxSeq, key)
+}
+
+export function toRow(stored: StoredRow): RunRow {
+  return {
+    runId: fromBytes(stored.run_id),
+    agent: fromBytes(stored.agent),
+    status: stored.status,
+    threadId: stored.thread_id === null ? null : fromBytes(stored.thread_id),
+    createdAt: stored.created_at,
+    updatedAt: stored.updated_at,
+    resumeAt: stored.resume_at,
+    token: stored.token,
+    owner: stored.owner,
+    leaseUntil: stored.lease_until,
+    lastSeq: stored.last_seq,
+    inboxSeq: stored.inbox_seq,
+  }
+}

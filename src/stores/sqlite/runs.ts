@@ -1,0 +1,50 @@
+/** Runs as a whole: create, list, lease, remove. */
+import type { NewRun, RunFilter, RunRow, TakeLease } from '../../journal/store.ts'
+import { checkFirstEntries, firstRow } from '../append.ts'
+import type { Connection } from './connection.ts'
+import { insertEntries } from './journal.ts'
+import type { StoredRow } from './row.ts'
+import { findRun, insertRun, toRow, updateRun } from './row.ts'
+import { toBytes } from './text.ts'
+
+export function createRun(connection: Connection, run: NewRun): boolean {
+  checkFirstEntries(run)
+  const key = insertRun(connection, firstRow(run))
+  if (key === undefined) return false
+  insertEntries(connection, key, run.entries)
+  return true
+}
+
+export function takeLease(connection: Connection, runId: string, { expectedToken, owner, leaseUntil, now }: TakeLease): number | null {
+  const found = findRun(connection, runId)
+  if (found?.row.token !== expectedToken) return null
+  const token = expectedToken + 1
+  updateRun(connection, { key: found.key, row: { ...found.row, status: 'running', resumeAt: null, token, owner, leaseUntil, updatedAt: now } })
+  return token
+}
+
+export function renewLease({ sql }: Connection, runId: string, token: number, leaseUntil: number): boolean {
+  return sql('UPDATE runs SET lease_until = ? WHERE run_id = ? AND token = ? AND owner IS NOT NULL')
+    .run(leaseUntil, toBytes(runId), token).changes > 0
+}
+
+/** The journal and the inbox go with the row (ON DELETE CASCADE). */
+export function removeRun({ sql }: Connection, runId: string, now: number): boolean {
+  return sql('DELETE FROM runs WHERE run_id = ? AND (owner IS NULL OR lease_until <= ?)').run(toBytes(runId), now).changes > 0
+}
+
+export function listRuns({ sql }: Connection, { agent, status, threadId, limit = 100 }: RunFilter): RunRow[] {
+  const terms: string[] = []
+  const values: (string | Uint8Array)[] = []
+  const where = (term: string, ...given: (string | Uint8Array)[]): void => {
+    terms.push(term)
+    values.push(...given)
+  }
+  if (agent !== undefined) where('agent = ?', toBytes(agent))
+  if (threadId !== undefined) where('thread_id = ?', toBytes(threadId))
+  if (status !== undefined) where(`status IN (${status.map(() => '?').join(', ')})`, ...status)
+  const filter = terms.length > 0 ? `WHERE ${terms.join(' AND ')}` : ''
+  const rows = sql(`SELECT * FROM runs ${filter} ORDER BY updated_at DESC, run_id LIMIT ?`)
+    .all(...values, Number.isFinite(limit) ? limit : -1) as StoredRow[]
+  return rows.map(toRow)
+}
