@@ -99,7 +99,8 @@ describe('execute: tries', () => {
   it('takes a throw of a thenable as a failure of the work', async () => {
     const { run } = setup()
     const error = new Error('then')
-    const thenable = Object.defineProperty({}, 'then', { get: failing(error) }) as PromiseLike<never>
+    const then = 'then'
+    const thenable = Object.defineProperty({}, then, { get: failing(error) }) as PromiseLike<never>
     expect(await run(() => thenable)).toMatchObject({ type: 'failed', error })
   })
 

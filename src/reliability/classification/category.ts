@@ -17,10 +17,16 @@ export const CATEGORIES = [
   'unknown',          // no evidence
 ] as const
 
+/** One of {@link CATEGORIES}. */
 export type Category = (typeof CATEGORIES)[number]
 
 /** Categories that go away by themselves. All others are never retried, unless a user's rule says so. */
 const TRANSIENT: ReadonlySet<Category> = new Set<Category>(['rate_limit', 'overloaded', 'timeout', 'network', 'server'])
+
+/** Whether a value is one of the categories. */
+export function isCategory(value: unknown): value is Category {
+  return (CATEGORIES as readonly unknown[]).includes(value)
+}
 
 /** Whether errors of this category are worth another try, as far as the category alone can tell. */
 export function isTransient(category: Category): boolean {
@@ -57,7 +63,7 @@ export interface ErrorContext {
   readonly aborted?: boolean
   /** Why it was aborted. Default, when `aborted`: `user`. */
   readonly abortReason?: 'user' | 'timeout'
-  /** ms since the epoch, against which dates are measured. Default: a date in a hint is measured against the response's own `Date` only. */
+  /** ms since the epoch, against which dates in hints are measured where the response has no `Date` of its own. Default: the system's clock. */
   readonly now?: number
 }
 

@@ -1,16 +1,164 @@
-/** Says what kind of error something is. */
+/** Says what kind of error something is: structure first, then anchored text, and `unknown` without evidence. */
+import { systemClock } from '../../core/clock.ts'
+import { HoldfastError } from '../../errors.ts'
 import { isTransient } from './category.ts'
-import type { Category, Classification, ErrorContext } from './category.ts'
+import type { Category, Classification, Classifier, ErrorContext, Evidence } from './category.ts'
+import { factsOf } from './facts.ts'
+import type { Facts } from './facts.ts'
+import { hintOf } from './hints.ts'
+import { layersOf, membersOf, read } from './layers.ts'
+import type { Layer } from './layers.ts'
+import { isFinalName } from './names.ts'
+import { judge } from './judge.ts'
+import type { Verdict } from './judge.ts'
 
-/** Interim: the runner's own abort and HTTP status only. */
-export function classifyError(error: unknown, context: ErrorContext = {}): Classification {
-  const category: Category = context.aborted ? (context.abortReason === 'timeout' ? 'timeout' : 'cancelled') : byStatus(error)
-  return { category, retryable: isTransient(category), retryAfterMs: null, evidence: { rule: 'interim', layer: 'error', depth: 0 } }
+/** What a user knows about errors that Holdfast does not. */
+export interface ClassificationRule {
+  /** For the evidence. */
+  readonly name: string
+  /** Looks at the thrown value, then at each that it wraps. What it leaves out is filled in; undefined: the rule says nothing. A throw counts as nothing. */
+  match(value: unknown, context: ErrorContext): { readonly category: Category; readonly retryable?: boolean; readonly retryAfterMs?: number | null } | undefined
 }
 
-function byStatus(error: unknown): Category {
-  if (typeof error !== 'object' || error === null) return 'unknown'
-  if ('code' in error && error.code === 'ECONNRESET') return 'network'
-  const status = 'statusCode' in error ? error.statusCode : 'status' in error ? error.status : undefined
-  return status === 429 ? 'rate_limit' : status === 529 ? 'overloaded' : status === 503 ? 'server' : status === 401 ? 'auth' : 'unknown'
+export interface ClassifierOptions {
+  /** Asked in order, before all of Holdfast's own rules, except for what the caller knows of its own abort. */
+  readonly rules?: readonly ClassificationRule[]
+}
+
+interface Found extends Verdict {
+  readonly layer: string
+  readonly depth: number
+}
+
+/** More members than this do not make the picture clearer. */
+const MAX_MEMBERS = 16
+
+/**
+ * Makes a classifier with rules of one's own.
+ *
+ * @example
+ * const classify = createClassifier({
+ *   rules: [{ name: 'ledger-closed', match: (error) => error instanceof LedgerClosed ? { category: 'server', retryable: true } : undefined }],
+ * })
+ */
+export function createClassifier({ rules = [] }: ClassifierOptions = {}): Classifier {
+  return (error, context = {}) => {
+    try {
+      return classify(error, context, rules)
+    } catch {
+      // Not known to happen. Whoever asks what went wrong must not get another error for an answer.
+      return { category: 'unknown', retryable: false, retryAfterMs: null, evidence: { rule: 'none', layer: 'error', depth: 0 } }
+    }
+  }
+}
+
+/** Says what kind of error `error` is, by Holdfast's own rules. Never throws; unknown errors are not retryable. */
+export const classifyError: Classifier = createClassifier()
+
+function classify(error: unknown, context: ErrorContext, rules: readonly ClassificationRule[]): Classification {
+  if (context.aborted) {
+    const category = context.abortReason === 'timeout' ? 'timeout' : 'cancelled'
+    return classification({ category, rule: `abort:${context.abortReason ?? 'user'}`, layer: 'context', depth: 0 }, undefined, [], context)
+  }
+  const reader = new Reader()
+  const layers = reader.layersOf(error, 'error')
+  const ruled = byRules(layers, reader, context, rules)
+  if (ruled !== undefined) return ruled
+  const found = search(layers, reader)
+  return classification(found, overrideOf(layers, found), reader.facts, context)
+}
+
+/** A layer with what it says. */
+interface Read extends Layer {
+  readonly facts: Facts
+}
+
+/** Reads layers, each value once; keeps all that they said, for hints may stand anywhere. */
+class Reader {
+  readonly facts: Facts[] = []
+  readonly #seen = new Set<unknown>()
+
+  layersOf(value: unknown, path: string): Read[] {
+    const layers = layersOf(value, path, this.#seen).map((layer) => ({ ...layer, facts: factsOf(layer.value) }))
+    this.facts.push(...layers.map(({ facts }) => facts))
+    return layers
+  }
+}
+
+function byRules(layers: readonly Read[], { facts }: Reader, context: ErrorContext, rules: readonly ClassificationRule[]): Classification | undefined {
+  for (const rule of rules) {
+    for (const { value, path, depth } of layers) {
+      const match = attempt(() => rule.match(value, context))
+      if (match === undefined) continue
+      const base = classification({ ...match, rule: `rule:${rule.name}`, layer: path, depth }, undefined, facts, context)
+      return match.retryAfterMs === undefined ? base : { ...base, retryAfterMs: base.retryable ? match.retryAfterMs : null }
+    }
+  }
+  return undefined
+}
+
+function attempt<T>(fn: () => T): T | undefined {
+  try {
+    return fn()
+  } catch {
+    return undefined
+  }
+}
+
+/** The first layer with evidence, outside in. Weak evidence ("fetch failed") stands only where nothing deeper says more. */
+function search(layers: readonly Read[], reader: Reader): Found {
+  let weak: Found | undefined
+  for (const { value, facts, path, depth } of layers) {
+    const verdict = judge(value, facts)
+    const found = verdict && { ...verdict, layer: path, depth }
+    if (found && !found.weak) return found
+    weak ??= found
+    const agreed = agreement(membersOf(value) ?? [], path, depth, reader)
+    if (agreed !== undefined) return agreed
+  }
+  return weak ?? { category: 'unknown', rule: 'none', layer: 'error', depth: 0 }
+}
+
+/** What all members of an aggregate say; `unknown` where they do not agree; undefined where none says anything. */
+function agreement(members: readonly unknown[], path: string, depth: number, reader: Reader): Found | undefined {
+  const found = members.slice(0, MAX_MEMBERS).map((member, i) => search(reader.layersOf(member, `${path}.errors[${i}]`), reader))
+  const [first] = found
+  if (first === undefined || found.every(({ category }) => category === 'unknown')) return undefined
+  if (found.some(({ category }) => category !== first.category)) return { category: 'unknown', rule: 'aggregate:mixed', layer: path, depth }
+  return found.find(({ retryable }) => retryable === false) ?? first
+}
+
+function classification(found: Found, override: Override | undefined, facts: readonly Facts[], context: ErrorContext): Classification {
+  const retryable = override?.retryable ?? found.retryable ?? isTransient(found.category)
+  const hint = retryable ? hintOf(facts, context.now ?? systemClock.now()) : undefined
+  const evidence: Evidence = {
+    rule: found.rule,
+    layer: found.layer,
+    depth: found.depth,
+    ...(hint === undefined ? {} : { hint: hint.source }),
+    ...(override === undefined ? {} : { override: override.by }),
+  }
+  return { category: found.category, retryable, retryAfterMs: hint?.ms ?? null, evidence }
+}
+
+interface Override {
+  readonly retryable: boolean
+  readonly by: string
+}
+
+/** Somebody who knows has said whether retrying makes sense: the server, or the code that threw. Unknown and cancelled stay as they are. */
+function overrideOf(layers: readonly Read[], { category }: Found): Override | undefined {
+  if (category === 'unknown' || category === 'cancelled') return undefined
+  for (const { value, facts } of layers) {
+    if (read(value, 'nonRetryable') === true) return { retryable: false, by: 'nonRetryable' }
+    if (isOwnError(value)) return { retryable: false, by: 'HoldfastError' }
+    if (facts.names.some(isFinalName)) return { retryable: false, by: 'name' }
+  }
+  const word = layers.flatMap(({ facts }) => facts.headers).map((headers) => headers.get('x-should-retry')).find((each) => each === 'true' || each === 'false')
+  return word === undefined ? undefined : { retryable: word === 'true', by: 'x-should-retry' }
+}
+
+/** Nothing that Holdfast throws is retried by a layer above, except a step's own timeout. */
+function isOwnError(value: unknown): boolean {
+  return (HoldfastError.isInstance(value) || read(value, 'name') === 'HoldfastError') && read(value, 'code') !== 'STEP_TIMEOUT'
 }

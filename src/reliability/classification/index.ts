@@ -1,4 +1,5 @@
 /** Classification of errors. */
-export { CATEGORIES, isTransient } from './category.ts'
+export { CATEGORIES, isCategory, isTransient } from './category.ts'
 export type { Category, Classification, Classifier, ErrorContext, Evidence } from './category.ts'
-export { classifyError } from './classify.ts'
+export { classifyError, createClassifier } from './classify.ts'
+export type { ClassificationRule, ClassifierOptions } from './classify.ts'

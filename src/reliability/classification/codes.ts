@@ -1,0 +1,110 @@
+/** Codes of operating systems, runtimes, protocols and databases. */
+import type { Category } from './category.ts'
+import { namesOf, read } from './layers.ts'
+
+export interface CodeVerdict {
+  readonly category: Category
+  readonly rule: string
+  readonly retryable?: false
+}
+
+/** Codes under `code` or `errno`, as they are spelled. */
+const SYSTEM: Readonly<Partial<Record<Category, readonly string[]>>> = {
+  network: [
+    // libuv, DNS
+    'ECONNRESET', 'ECONNREFUSED', 'EPIPE', 'ENOTFOUND', 'EAI_AGAIN', 'EAI_FAIL', 'EAI_NODATA', 'EAI_NONAME', 'ENETUNREACH', 'EHOSTUNREACH', 'ENETDOWN', 'EHOSTDOWN',
+    'ENETRESET', 'ENOTCONN', 'ESHUTDOWN', 'ECONNABORTED', 'EPROTO', 'ENONET',
+    // node:http2, node:stream, undici
+    'ERR_STREAM_PREMATURE_CLOSE', 'ERR_HTTP2_STREAM_ERROR', 'ERR_HTTP2_SESSION_ERROR', 'ERR_HTTP2_GOAWAY_SESSION', 'ERR_HTTP2_INVALID_SESSION',
+    'ERR_HTTP2_INVALID_STREAM', 'ERR_SOCKET_CLOSED', 'ERR_SOCKET_CONNECTION_CLOSED', 'UND_ERR_SOCKET', 'UND_ERR_CLOSED', 'UND_ERR_DESTROYED',
+    'UND_ERR_RES_CONTENT_LENGTH_MISMATCH', 'UND_ERR_PRX_TLS',
+    // axios, Bun, MySQL
+    'ERR_NETWORK', 'ConnectionClosed', 'ConnectionRefused', 'ConnectionReset', 'FailedToOpenSocket', 'PROTOCOL_CONNECTION_LOST',
+  ],
+  timeout: [
+    'ETIMEDOUT', 'ESOCKETTIMEDOUT', 'ETIMEOUT', 'EDNSTIMEOUT', 'ERR_SOCKET_CONNECTION_TIMEOUT', 'ERR_HTTP_REQUEST_TIMEOUT', 'UND_ERR_CONNECT_TIMEOUT',
+    'UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT', 'STEP_TIMEOUT', 'RUN_TIMEOUT',
+  ],
+  cancelled: ['ABORT_ERR', 'ERR_CANCELED', 'UND_ERR_ABORTED', 'ERR_HTTP2_STREAM_CANCEL', 'ECANCELED'],
+  invalid_request: ['ERR_INVALID_URL', 'ERR_INVALID_PROTOCOL', 'ERR_UNESCAPED_CHARACTERS', 'ERR_INVALID_CHAR', 'UND_ERR_INVALID_ARG'],
+  server: ['SQLITE_BUSY', 'SQLITE_LOCKED', 'STORE_UNAVAILABLE', 'ER_LOCK_DEADLOCK', 'ER_LOCK_WAIT_TIMEOUT'],
+}
+
+/** gRPC status codes by number. 2 (UNKNOWN) says nothing. */
+const GRPC: Readonly<Record<number, Category>> = {
+  1: 'cancelled', 3: 'invalid_request', 4: 'timeout', 5: 'invalid_request', 6: 'invalid_request', 7: 'auth', 8: 'rate_limit', 9: 'invalid_request',
+  10: 'server', 11: 'invalid_request', 12: 'server', 13: 'server', 14: 'network', 15: 'server', 16: 'auth',
+}
+
+const GRPC_NAMES = [
+  'OK', 'CANCELLED', 'UNKNOWN', 'INVALID_ARGUMENT', 'DEADLINE_EXCEEDED', 'NOT_FOUND', 'ALREADY_EXISTS', 'PERMISSION_DENIED', 'RESOURCE_EXHAUSTED',
+  'FAILED_PRECONDITION', 'ABORTED', 'OUT_OF_RANGE', 'UNIMPLEMENTED', 'INTERNAL', 'UNAVAILABLE', 'DATA_LOSS', 'UNAUTHENTICATED',
+]
+
+/** JSON-RPC codes, those of MCP included. */
+const JSON_RPC: Readonly<Record<number, Category>> = {
+  [-32000]: 'network', // MCP: connection closed
+  [-32001]: 'timeout', // MCP: request timed out
+  [-32002]: 'invalid_request',
+  [-32600]: 'invalid_request',
+  [-32601]: 'invalid_request',
+  [-32602]: 'tool',    // invalid arguments for a tool
+  [-32603]: 'server',
+  [-32700]: 'invalid_request',
+  [-32800]: 'cancelled',
+}
+
+/** SQLSTATE by code, else by class (its first two characters). */
+const SQLSTATE: Readonly<Record<string, Category>> = {
+  '40001': 'server', '40P01': 'server', '55P03': 'server', '57014': 'timeout', '57P01': 'server', '57P02': 'server', '57P03': 'server', '25P03': 'timeout',
+  '08': 'network', '53': 'server', '58': 'server', '28': 'auth', '42501': 'auth',
+  '0A': 'invalid_request', '22': 'invalid_request', '23': 'invalid_request', '42': 'invalid_request',
+}
+
+const system = new Map(Object.entries(SYSTEM).flatMap(([category, codes]) => codes.map((code) => [code, category as Category] as const)))
+
+/** A certificate does not heal in seconds. */
+const CERTIFICATE = /^(?:ERR_TLS_CERT_|ERR_CERT_|CERT_|UNABLE_TO_(?:GET|VERIFY)_|DEPTH_ZERO_SELF_SIGNED|SELF_SIGNED_CERT|HOSTNAME_MISMATCH|INVALID_CA|INVALID_PURPOSE)/
+
+/** What a code in words means: errno and the like, SQLSTATE where the error is a database's. */
+export function bySystemCode(code: string, of: unknown): CodeVerdict | undefined {
+  const category = system.get(code) ?? system.get(/^SQLITE_(?:BUSY|LOCKED)/.exec(code)?.[0] ?? '')
+  if (category !== undefined) return { category, rule: `code:${code}` }
+  if (CERTIFICATE.test(code)) return { category: 'network', rule: `certificate:${code}`, retryable: false }
+  if (code.startsWith('HPE_')) return { category: 'network', rule: `code:${code}` } // the HTTP parser: garbage on the wire
+  return bySqlState(code, of)
+}
+
+function bySqlState(code: string, of: unknown): CodeVerdict | undefined {
+  if (!/^[0-9][0-9A-Z]{4}$/.test(code)) return undefined
+  // A five-digit code may be anybody's: only a database error has a severity, or such a name.
+  if (typeof read(of, 'severity') !== 'string' && !namesOf(of).some((name) => /^(?:error|DatabaseError|PostgresError|PostgrestError)$/.test(name))) return undefined
+  const category = SQLSTATE[code] ?? SQLSTATE[code.slice(0, 2)]
+  return category === undefined ? undefined : { category, rule: `sqlstate:${code}` }
+}
+
+/** What a number under `code` means: JSON-RPC when it is negative, gRPC when something else says that it is gRPC. HTTP is not decided here. */
+export function byNumber(code: number, of: unknown): CodeVerdict | undefined {
+  if (code <= -32000 && code >= -32999) {
+    const category = JSON_RPC[code]
+    return category === undefined ? undefined : { category, rule: `json-rpc:${code}` }
+  }
+  return isGrpc(code, of) ? byGrpc(String(code)) : undefined
+}
+
+/** What a gRPC code means, by number or by name (`UNAVAILABLE`, Go's `Unavailable`). */
+export function byGrpc(code: string): CodeVerdict | undefined {
+  const number = /^\d+$/.test(code) ? Number(code) : GRPC_NAMES.findIndex((name) => name.replaceAll('_', '') === code.replaceAll('_', '').toUpperCase())
+  const category = GRPC[number]
+  if (category === undefined) return undefined
+  const rule = `grpc:${number}`
+  return number === 12 || number === 15 ? { category, rule, retryable: false } : { category, rule }
+}
+
+/** `code: 1` may be the exit code of a process. */
+function isGrpc(code: number, of: unknown): boolean {
+  if (read(of, 'details') !== undefined || read(of, 'metadata') !== undefined) return true
+  if (namesOf(of).some((name) => /^(?:ConnectError|GrpcError|RpcError|ServiceError|StatusRuntimeException)$/.test(name))) return true
+  const message = read(of, 'message')
+  return typeof message === 'string' && message.startsWith(`${code} `) && /^\d+ [A-Z_]+: /.test(message.slice(0, 40))
+}
