@@ -1,0 +1,122 @@
+/** A text that is the same for values that count as the same, for fingerprints. */
+import { admit, refuseCycle } from './admit.ts'
+import { errorText } from './error-record.ts'
+import { guarded, itemSegment, keySegment, Place, Refusal, type Segment } from './value-error.ts'
+import { describe, hrefOf, type Kind } from './value-kind.ts'
+
+/** Far beyond any request, and below the longest string of V8. */
+const MAX_LENGTH = 2 ** 27
+/** Each object counts for this many characters more, so that what shares its parts exponentially often ends within a second or so. */
+const OBJECT_LENGTH = 128
+
+/**
+ * The canonical text of a value: different for different values, and the same whatever the order of an object's keys, of a
+ * Map's entries or of a Set's elements. A property that is `undefined` is absent; -0 is 0; a hole is undefined; a Buffer is a
+ * Uint8Array; an error is its name and message; whether equal parts are one object does not count. Not meant to be parsed.
+ *
+ * @param path What the value is called in messages. Default: `value`.
+ * @throws HoldfastError `VALUE_NOT_STORABLE` with the path for what `encode` refuses (functions, symbols, Proxies, cycles,
+ * instances of classes, more than 500 levels), `VALUE_TOO_LARGE` beyond 134 million characters or
+ * a million objects. No other error.
+ *
+ * @example
+ * canonical({ b: 1, a: [new Date(0), undefined], c: undefined }) // '{"a":[Date(0),undefined],"b":1}'
+ */
+export function canonical(value: unknown, path = 'value'): string {
+  const place = new Place(path)
+  return guarded(place, () => new Walk(place).write(value, 0))
+}
+
+class Walk {
+  #length = 0
+  readonly #place: Place
+  /** The objects around the one being written, each with its depth. */
+  readonly #open = new Map<object, number>()
+
+  constructor(place: Place) {
+    this.#place = place
+  }
+
+  write(value: unknown, depth: number): string {
+    if (typeof value !== 'object' || value === null) return this.#count(scalar(value))
+    const ancestor = this.#open.get(value)
+    if (ancestor !== undefined) return refuseCycle(ancestor, this.#place)
+    const kind = admit(value, depth, this.#place)
+    this.#open.set(value, depth)
+    const text = this.#writeObject(value, kind, depth)
+    this.#open.delete(value)
+    return text
+  }
+
+  #writeObject(value: object, kind: Kind, depth: number): string {
+    this.#count('', OBJECT_LENGTH)
+    const part = (item: unknown, segment: Segment): string => {
+      this.#place.enter(depth, segment)
+      return this.write(item, depth + 1)
+    }
+    switch (kind) {
+      case 'object': return this.#writeProperties(value as Record<string, unknown>, depth)
+      case 'array': return this.#writeItems(value as unknown[], depth)
+      case 'Set': return `Set(${[...Set.prototype.values.call(value)].map((item, i) => part(item, itemSegment(i))).sort().join()})`
+      case 'Map': {
+        const entries = [...Map.prototype.entries.call(value)]
+        return `Map(${entries.map(([key, item], i) => `${part(key, keySegment(i))}:${part(item, itemSegment(i, key))}`).sort().join()})`
+      }
+      default: return this.#count(leaf(value, kind))
+    }
+  }
+
+  #writeItems(source: unknown[], depth: number): string {
+    const items: string[] = []
+    for (let i = 0; i < source.length; i++) {
+      this.#place.enter(depth, i) // before the read, which may be a getter that throws
+      items.push(this.write(source[i], depth + 1))
+    }
+    return `[${items.join()}]`
+  }
+
+  #writeProperties(source: Record<string, unknown>, depth: number): string {
+    const properties: string[] = []
+    for (const key of Object.keys(source).sort()) {
+      this.#place.enter(depth, key)
+      const text = this.write(source[key], depth + 1)
+      if (text !== 'undefined') properties.push(this.#count(`${quote(key)}:`) + text)
+    }
+    return `{${properties.join()}}`
+  }
+
+  #count(text: string, length = text.length): string {
+    this.#length += length
+    if (this.#length > MAX_LENGTH) throw new Refusal(`is too large to compare: more than ${MAX_LENGTH} characters, where an object counts for ${OBJECT_LENGTH}`, 'VALUE_TOO_LARGE')
+    return text
+  }
+}
+
+/** As JSON.stringify, without its cost for the usual text. Lone surrogates must be escapes: hashed as UTF-8, all would be U+FFFD. */
+const quote = (text: string): string => escaped.test(text) ? JSON.stringify(text) : `"${text}"`
+// oxlint-disable-next-line no-control-regex
+const escaped = /["\\\u0000-\u001f\ud800-\udfff]/
+
+function scalar(value: unknown): string {
+  switch (typeof value) {
+    case 'string': return quote(value)
+    case 'bigint': return `${value}n`
+    case 'symbol':
+    case 'function': throw new Refusal(`is ${describe(value)}`)
+    default: return String(value) // of -0 it is "0"
+  }
+}
+
+function leaf(value: object, kind: Exclude<Kind, 'object' | 'array' | 'Map' | 'Set'>): string {
+  switch (kind) {
+    case 'Date': return `Date(${Date.prototype.getTime.call(value)})`
+    case 'URL': return `URL(${JSON.stringify(hrefOf(value))})`
+    case 'RegExp': return `RegExp(${JSON.stringify([(value as RegExp).source, (value as RegExp).flags])})`
+    case 'Error': return `Error(${JSON.stringify([errorText(value as Error, 'name') ?? 'Error', errorText(value as Error, 'message') ?? ''])})`
+    case 'ArrayBuffer': return `ArrayBuffer(${Buffer.from(value as ArrayBuffer).toString('base64')})`
+    default: {
+      const view = value as Uint8Array
+      return `${kind}(${Buffer.from(view.buffer, view.byteOffset, view.byteLength).toString('base64')})`
+    }
+  }
+}

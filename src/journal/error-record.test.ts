@@ -1,0 +1,110 @@
+import { APICallError } from '@ai-sdk/provider'
+import { createServer } from 'node:http'
+import { describe, expect, it } from 'vitest'
+import { HoldfastError } from '../errors.ts'
+import { decode, encode } from './codec.ts'
+
+/** Live and replayed in one: an error that went through the text which a store keeps. */
+function replayed<T>(value: T): T {
+  return decode(JSON.parse(JSON.stringify(encode(value)))) as T
+}
+
+class QuotaError extends RangeError {
+  override name = 'QuotaError'
+  limit = { max: 3, at: new Date(0) }
+}
+
+describe('an error comes back', () => {
+  it.each<[string, Error]>([
+    ['a plain one', new Error('exactly: this\n\ud800')],
+    ['without a message', new Error()],
+    ['a TypeError', new TypeError('t')],
+    ['a DOMException', new DOMException('The operation timed out', 'TimeoutError')],
+    ['a class of the user', new QuotaError('q')],
+    ['with a name set from outside', Object.assign(new Error('m'), { name: 'X' })],
+  ])('with name and message exactly: %s', (_, error) => {
+    const back = replayed(error)
+    expect(back).toBeInstanceOf(Error)
+    expect([back.name, back.message, String(back)]).toEqual([error.name, error.message, String(error)])
+  })
+
+  it('as the built-in class that it is or extends', () => {
+    expect(replayed(new QuotaError('q'))).toBeInstanceOf(RangeError)
+    expect(replayed(new SyntaxError('s')).constructor).toBe(SyntaxError)
+  })
+
+  it('with code and its other own data', () => {
+    const back = replayed(Object.assign(new QuotaError('q'), { code: 'E_QUOTA', nothing: undefined, __proto: 1 }))
+    expect(back).toMatchObject({ code: 'E_QUOTA', limit: { max: 3, at: new Date(0) } })
+    expect(Object.keys(back).sort()).toEqual(['__proto', 'code', 'limit', 'nothing'])
+  })
+
+  it('with its cause, whatever it is, and its errors', () => {
+    const root = new Error('root', { cause: { status: 500n } })
+    const back = replayed(new AggregateError([new TypeError('one'), 'two'], 'all', { cause: root }))
+    expect(back).toBeInstanceOf(AggregateError)
+    expect(back.errors).toEqual([new TypeError('one'), 'two'])
+    expect((back.cause as Error).cause).toEqual({ status: 500n })
+    expect(Object.keys(back)).toEqual([])
+    expect('cause' in replayed(new Error('none'))).toBe(false)
+    expect(replayed(new Error('x', { cause: undefined }))).toHaveProperty('cause', undefined)
+  })
+
+  it('without the stack of the process that threw it', () => {
+    expect(replayed(new TypeError('t')).stack).toBe('TypeError: t')
+    expect(JSON.stringify(encode(new Error('m')))).not.toContain('error-record.test')
+  })
+
+  it('without what cannot be stored, which never hides the error', () => {
+    const error = Object.assign(new Error('m'), { server: createServer(), kept: [1], fn: () => {} })
+    Object.assign(error, { self: error })
+    Object.defineProperty(error, 'bad', { get() { throw new Error('getter') }, enumerable: true })
+    const back = replayed(error)
+    expect(back.message).toBe('m')
+    expect(Object.keys(back)).toEqual(['kept'])
+  })
+
+  it('leaves no trace of what was left out', () => {
+    const error = new Error('m')
+    const other = { back: error }
+    Object.assign(error, { other })
+    const back = replayed({ error, other })
+    expect(Object.keys(back.error)).toEqual([])
+    expect(back.other.back).toBe(back.error)
+  })
+
+  it('with an unreadable name or message as an Error without one', () => {
+    const error = Object.defineProperty(new Error('m'), 'message', { get() { throw new Error('getter') } })
+    expect(replayed(error).message).toBe('')
+    expect(replayed(Object.assign(new Error('m'), { name: 7 })).name).toBe('Error')
+  })
+})
+
+describe("errors that are known by a mark are known again", () => {
+  it('of the AI SDK', () => {
+    const error = new APICallError({ message: 'Overloaded', url: 'https://x', requestBodyValues: {}, statusCode: 529, isRetryable: true })
+    const back = replayed(error)
+    expect(APICallError.isInstance(back)).toBe(true)
+    expect(back).toMatchObject({ name: 'AI_APICallError', message: 'Overloaded', statusCode: 529, isRetryable: true })
+  })
+
+  it('of Holdfast, as HoldfastError, with its advice once', () => {
+    const error = new HoldfastError('STEP_TIMEOUT', 'search took too long', { advice: 'Raise toolMs', runId: 'r', step: 's', cause: new Error('c') })
+    const back = replayed(error)
+    expect(back).toBeInstanceOf(HoldfastError)
+    expect(back.message).toBe('search took too long. Raise toolMs')
+    expect(back).toMatchObject({ code: 'STEP_TIMEOUT', advice: 'Raise toolMs', runId: 'r', step: 's', name: 'HoldfastError' })
+    expect((back.cause as Error).message).toBe('c')
+    expect(replayed(back)).toEqual(back)
+  })
+
+  it('a subclass of HoldfastError keeps its name and fields', () => {
+    class RunMismatchError extends HoldfastError {
+      override readonly name = 'RunMismatchError'
+      readonly changed = ['version']
+    }
+    const back = replayed(new RunMismatchError('RUN_MISMATCH', 'm'))
+    expect(HoldfastError.isInstance(back)).toBe(true)
+    expect(back).toMatchObject({ name: 'RunMismatchError', code: 'RUN_MISMATCH', changed: ['version'] })
+  })
+})

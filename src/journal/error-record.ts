@@ -1,0 +1,97 @@
+/**
+ * Errors as data. Name and message are kept exactly; of the rest what can be stored, because an error that carries a socket
+ * must still be recorded. The stack is not kept: it belongs to one process, and two recordings of one failure would differ.
+ */
+import { HoldfastError, type HoldfastErrorCode } from '../errors.ts'
+import { setOwn } from './json.ts'
+
+/** What is kept of an error. What is usual (type Error, nothing else on it) is absent. */
+export interface ErrorData {
+  readonly name: string
+  readonly message: string
+  /** The built-in class that it is or extends. */
+  readonly type?: string
+  /** Keys of registered symbols that are `true` on it: how the AI SDK and Holdfast know their own errors (`isInstance`). */
+  readonly marks?: readonly string[]
+  /** Own enumerable properties, `code` among them. */
+  readonly own?: object
+  /** `cause` and `errors` where they are not enumerable, as the language makes them. */
+  readonly hidden?: object
+}
+
+/** A class, so that a codec can tell an error from plain data that looks like one. */
+export class ErrorRecord {
+  readonly data: ErrorData
+  constructor(data: ErrorData) {
+    this.data = data
+  }
+}
+
+const builtIn: Readonly<Record<string, ErrorConstructor>> = {
+  TypeError, RangeError, SyntaxError, ReferenceError, URIError, EvalError, AggregateError: AggregateError as unknown as ErrorConstructor,
+}
+const holdfastMark = 'holdfast.error'
+const keptApart = new Set(['name', 'message', 'stack'])
+
+/** `copy` puts a copy of the error's property `key` into an object, or does nothing where it cannot be stored. */
+export function recordError(error: Error, copy: (key: string, into: object) => void): ErrorRecord {
+  const type = Object.keys(builtIn).find((name) => error instanceof builtIn[name]!)
+  const marks = marksOf(error)
+  const own = {}
+  const hidden = {}
+  for (const key of Object.keys(error)) if (!keptApart.has(key)) copy(key, own)
+  for (const key of ['cause', 'errors']) if (Object.getOwnPropertyDescriptor(error, key)?.enumerable === false) copy(key, hidden)
+  return new ErrorRecord({
+    name: errorText(error, 'name') ?? 'Error',
+    message: errorText(error, 'message') ?? '',
+    ...(type !== undefined && { type }),
+    ...(marks.length > 0 && { marks }),
+    ...(Object.keys(own).length > 0 && { own }),
+    ...(Object.keys(hidden).length > 0 && { hidden }),
+  })
+}
+
+/** Makes the error again. Throws when the data is not what {@link recordError} makes. */
+export function reviveError(data: ErrorData): Error {
+  if (typeof data?.name !== 'string' || typeof data.message !== 'string') throw new TypeError('an error without name and message')
+  const error = make(data)
+  for (const key of data.marks ?? []) (error as unknown as Record<symbol, true>)[Symbol.for(key)] = true
+  for (const [key, value] of Object.entries(data.own ?? {})) setOwn(error, key, value)
+  for (const [key, value] of Object.entries(data.hidden ?? {})) define(error, key, value)
+  if (Object.hasOwn(error, 'name')) setOwn(error, 'name', data.name)
+  else if (error.name !== data.name) define(error, 'name', data.name)
+  define(error, 'stack', `${data.name}: ${data.message}`)
+  return error
+}
+
+function make({ message, type, marks, own }: ErrorData): Error {
+  if (marks?.includes(holdfastMark)) {
+    // The message is the whole one already: given the advice as well, the constructor would add it a second time.
+    const code = (own as { code?: unknown } | undefined)?.code
+    if (typeof code !== 'string') throw new TypeError('an error of Holdfast without its code')
+    return new HoldfastError(code as HoldfastErrorCode, message)
+  }
+  if (type === 'AggregateError') return new AggregateError([], message)
+  return type === undefined || !Object.hasOwn(builtIn, type) ? new Error(message) : new builtIn[type]!(message)
+}
+
+/** `name` or `message` where it is a text; a getter that throws counts as none. */
+export function errorText(error: Error, key: 'name' | 'message'): string | undefined {
+  try {
+    const text: unknown = error[key]
+    return typeof text === 'string' ? text : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function marksOf(error: Error): string[] {
+  return Object.getOwnPropertySymbols(error).flatMap((symbol) => {
+    const key = Symbol.keyFor(symbol)
+    return key !== undefined && Object.getOwnPropertyDescriptor(error, symbol)?.value === true ? [key] : []
+  })
+}
+
+function define(target: object, key: string, value: unknown): void {
+  Object.defineProperty(target, key, { value, enumerable: false, writable: true, configurable: true })
+}

@@ -1,0 +1,98 @@
+/** devalue's flat form (a list of parts that refer to each other by number), with a closed set of types. */
+import { stringify, unflatten } from 'devalue'
+import { type ErrorData, ErrorRecord, reviveError } from './error-record.ts'
+import { type JsonValue, setOwn } from './json.ts'
+import type { Snapshot } from './snapshot.ts'
+import { corrupt, formatPath, itemSegment, keySegment, type Segment } from './value-error.ts'
+import { isTypedArrayName } from './value-kind.ts'
+
+const errorReducer = (value: unknown): unknown => value instanceof ErrorRecord && value.data
+/** devalue refuses objects with an own key `__proto__`: they travel as lists of entries. */
+const entriesReducer = (value: unknown): unknown =>
+  typeof value === 'object' && value !== null && Object.hasOwn(value, '__proto__') && Object.entries(value)
+
+/** The flat form as JSON text. */
+export function flatten({ copy, protoKeys }: Snapshot): string {
+  return stringify(copy, { Error: errorReducer, ...(protoKeys && { Entries: entriesReducer }) })
+}
+
+const revivers = {
+  Error: (data: unknown) => reviveError(data as ErrorData),
+  Entries(entries: unknown) {
+    const object = {}
+    for (const [key, value] of entries as [string, unknown][]) setOwn(object, key, value)
+    return object
+  },
+}
+
+/** Makes the value again. Throws STORE_CORRUPT for an unknown type and for anything that {@link flatten} does not write. */
+export function restore(flat: JsonValue, path: string): unknown {
+  check(flat, path)
+  try {
+    return unflatten(flat as number | unknown[], revivers, { operations: { set: setOwn } })
+  } catch (error) {
+    throw corrupt(`${path} cannot be decoded`, error)
+  }
+}
+
+// Numbers below zero stand for undefined, a hole, NaN, Infinity, -Infinity, -0, and (first in a list) a sparse array.
+const [HOLE, SPARSE] = [-2, -7]
+const leaves = new Set(['Date', 'BigInt', 'RegExp', 'URL', 'ArrayBuffer'])
+
+type Visit = (segment: Segment | undefined, reference: unknown) => void
+
+/** Calls `visit` for each reference of a part to another. Returns the part's type where it is unknown. */
+function references(part: JsonValue, visit: Visit): string | undefined {
+  if (typeof part !== 'object' || part === null) return undefined
+  if (!isList(part)) {
+    for (const [key, reference] of Object.entries(part)) visit(key, reference)
+    return undefined
+  }
+  const [type] = part
+  if (typeof type !== 'string') visitItems(part, visit)
+  else if (isTypedArrayName(type) || type === 'Error' || type === 'Entries') visit(undefined, part[1])
+  else if (type === 'Map') part.slice(1).forEach((reference, i) => visit(i % 2 ? itemSegment(i >> 1) : keySegment(i >> 1), reference))
+  else if (type === 'Set') part.slice(1).forEach((reference, i) => visit(itemSegment(i), reference))
+  else if (!leaves.has(type)) return type
+  return undefined
+}
+
+function visitItems(part: readonly JsonValue[], visit: Visit): void {
+  if (part[0] === SPARSE) for (let i = 2; i < part.length; i += 2) visit(part[i] as number, part[i + 1])
+  else part.forEach((reference, i) => reference === HOLE || visit(i, reference))
+}
+
+function check(flat: JsonValue, path: string): void {
+  if (typeof flat === 'number') return
+  if (!isList(flat) || flat.length === 0) throw corrupt(`${path} is not in devalue's form`)
+  flat.forEach((part, index) => {
+    const unknown = references(part, (_, reference) => {
+      if (!isReference(reference, flat.length)) throw corrupt(`${path + pathOf(flat, index)} refers to a part that does not exist`)
+    })
+    if (unknown !== undefined) throw corrupt(`${path + pathOf(flat, index)} has the unknown type ${JSON.stringify(unknown)}`)
+  })
+}
+
+function isReference(reference: unknown, count: number): boolean {
+  return Number.isInteger(reference) && (reference as number) < count && (reference as number) > SPARSE && reference !== HOLE
+}
+
+/** How one gets from the whole value to a part. Only for messages. */
+function pathOf(flat: readonly JsonValue[], part: number): string {
+  const parents = new Map<unknown, { readonly index: number; readonly segment: Segment | undefined }>()
+  flat.forEach((from, index) => references(from, (segment, to) => {
+    if (!parents.has(to)) parents.set(to, { index, segment })
+  }))
+  const segments: Segment[] = []
+  const visited = new Set<number>()
+  for (let at = part; at !== 0 && !visited.has(at);) {
+    visited.add(at)
+    const parent = parents.get(at)
+    if (parent === undefined) break
+    if (parent.segment !== undefined) segments.unshift(parent.segment)
+    at = parent.index
+  }
+  return formatPath(segments)
+}
+
+const isList = (value: JsonValue): value is readonly JsonValue[] => Array.isArray(value)
