@@ -87,7 +87,10 @@ class Walk {
 
   #count(text: string, length = text.length): string {
     this.#length += length
-    if (this.#length > MAX_LENGTH) throw new Refusal(`is too large to compare: more than ${MAX_LENGTH} characters, where an object counts for ${OBJECT_LENGTH}`, 'VALUE_TOO_LARGE')
+    if (this.#length > MAX_LENGTH) {
+      const limit = `${MAX_LENGTH} characters, where an object counts for ${OBJECT_LENGTH}`
+      throw new Refusal(`is too large to compare: more than ${limit}`, 'VALUE_TOO_LARGE')
+    }
     return text
   }
 }
