@@ -1,6 +1,6 @@
 /** The ledger of effects: what every step with effects that is not idempotent is known to have done (R2, R6). */
 import type { Encoded } from '../journal/codec.ts'
-import type { Decision, EffectRef, Entry, Outcome, StepRef } from '../journal/entry.ts'
+import type { Decision, DoubtCause, EffectRef, Entry, Outcome, StepRef } from '../journal/entry.ts'
 import { isWithin } from '../replay/identity.ts'
 
 /**
@@ -21,6 +21,8 @@ export interface Effect {
   /** When it was started last, and when it was last heard of, ms since the epoch. */
   readonly startedAt: number
   state: EffectState
+  /** Why nobody knows, where its caller was told so. */
+  cause: DoubtCause | undefined
   /** Its outcome, where it is known. */
   outcome: Outcome | undefined
   /** Its caller has seen that outcome. */
@@ -116,6 +118,7 @@ export class Ledger {
       token: this.#token,
       startedAt: entry.at,
       state: 'started',
+      cause: undefined,
       outcome: undefined,
       told: false,
       superseded: false,
@@ -152,6 +155,7 @@ function end(effect: Effect, outcome: Outcome): void {
       break
     case 'unknown':
       effect.state = 'unknown'
+      effect.cause = outcome.cause
       break
   }
 }

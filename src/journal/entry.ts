@@ -88,7 +88,7 @@ export type SuspendReason =
     }
   | { readonly type: 'retry-after'; readonly step: string; readonly message: string }
   | { readonly type: 'not-recorded'; readonly step: string; readonly message: string }
-  | { readonly type: 'draining'; readonly message: string }
+  | { readonly type: 'draining' | 'aborted'; readonly message: string }
 
 /** What happened in one attempt (C21). */
 export interface AttemptSummary {
@@ -117,6 +117,8 @@ export interface AttemptStarted extends At {
   readonly attempt: number
   readonly token: number
   readonly version: string
+  /** How the attempt before it ended: given back on purpose, its process known to be dead, or its lease run out. */
+  readonly former: 'none' | 'released' | 'dead' | 'expired'
 }
 
 /** The attempt ended on purpose; an attempt that was killed has none. */

@@ -190,11 +190,11 @@ export class Machine {
   }
 
   #claimKeyed(branch: Branch, claim: Claim, key: string): Verdict {
-    const first = keyed(branch.path, 's', claim.name, key, 0)
+    const first = keyed(branch.path, typeOf(claim), claim.name, key, 0)
     if (branch.isOpenKey(first)) {
       return { type: 'refuse', code: 'AMBIGUOUS_STEP', message: `step "${claim.name}" with key "${key}" is open already`, advice: REFUSED.ambiguous }
     }
-    const place = keyed(branch.path, 's', claim.name, key, branch.occurrenceOf(first))
+    const place = keyed(branch.path, typeOf(claim), claim.name, key, branch.occurrenceOf(first))
     branch.openKey(first)
     return this.#claimPlace(branch, claim, place)
   }
@@ -253,7 +253,7 @@ export class Machine {
     const branch = this.#branches.get(ticket.ref.branch)!
     branch.open.delete(ticket)
     if (!ticket.record?.end) branch.live = true
-    if (ticket.claim.place.type === 'key') branch.closeKey(keyed(branch.path, 's', ticket.claim.name, ticket.claim.place.key, 0))
+    if (ticket.claim.place.type === 'key') branch.closeKey(keyed(branch.path, typeOf(ticket.claim), ticket.claim.name, ticket.claim.place.key, 0))
   }
 
   /** What cannot be told apart from what is open beside it is refused before it starts (R1). */
@@ -308,3 +308,4 @@ export class Machine {
   }
 }
 
+const typeOf = (claim: Claim): 's' | 'a' => (claim.kind === 'agent' ? 'a' : 's')

@@ -1,0 +1,59 @@
+/** What a fingerprint sees of a model request's configuration (R8): all that is not the conversation, part by part. */
+import type { LanguageModelV4, LanguageModelV4CallOptions } from '@ai-sdk/provider'
+import { hash } from '../core/hash.ts'
+import { fingerprint, isSame } from '../journal/fingerprint.ts'
+import { leadingSystem } from './conversation.ts'
+import { withoutCacheSettings } from './provider-options.ts'
+
+export interface Configuration {
+  readonly digest: string
+  readonly parts: Readonly<Record<string, string>>
+}
+
+/** Hashes the configurations of a run: a part that is as it was the last time is not hashed again. */
+export class Configurations {
+  readonly #last = new Map<string, { readonly value: unknown; readonly print: string | null }>()
+
+  /** null: it holds something that has no fingerprint. */
+  read(model: LanguageModelV4, options: LanguageModelV4CallOptions): Configuration | null {
+    const parts: Record<string, string> = {}
+    for (const [name, value] of Object.entries(partsOf(model, options))) {
+      if (value === undefined) continue
+      const print = this.#print(name, value)
+      if (print === null) return null
+      parts[name] = print
+    }
+    const names = Object.keys(parts).sort()
+    return { digest: hash(...names.flatMap((name) => [name, parts[name]!])), parts }
+  }
+
+  #print(name: string, value: unknown): string | null {
+    const last = this.#last.get(name)
+    if (last && isSame(last.value, value)) return last.print
+    const print = fingerprint(value)
+    this.#last.set(name, { value, print })
+    return print
+  }
+}
+
+/**
+ * The parts, by the names that a warning shows. Not among them: `abortSignal` and `headers` (they say how to ask, not
+ * what), `includeRawChunks` (what else to show of the same answer).
+ */
+function partsOf(model: LanguageModelV4, options: LanguageModelV4CallOptions): Record<string, unknown> {
+  const { prompt, tools, toolChoice, responseFormat, providerOptions } = options
+  const { maxOutputTokens, temperature, stopSequences, topP, topK, presencePenalty, frequencyPenalty, seed, reasoning } = options
+  const system = prompt.slice(0, leadingSystem(prompt))
+  return {
+    model: `${model.provider}/${model.modelId}`,
+    settings: { maxOutputTokens, temperature, stopSequences, topP, topK, presencePenalty, frequencyPenalty, seed, reasoning },
+    system: system.length === 0 ? undefined : system.map((m) => ({ content: m.content, providerOptions: withoutCacheSettings(m.providerOptions) })),
+    ...Object.fromEntries((tools ?? []).map((tool) => [
+      `tool ${tool.name}`,
+      tool.type === 'function' ? { ...tool, providerOptions: withoutCacheSettings(tool.providerOptions) } : tool,
+    ])),
+    toolChoice: tools?.length ? toolChoice : undefined,
+    responseFormat: responseFormat?.type === 'text' ? undefined : responseFormat,
+    providerOptions: withoutCacheSettings(providerOptions),
+  }
+}

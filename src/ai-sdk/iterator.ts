@@ -1,0 +1,57 @@
+/** Tools that stream: their preliminary results, and the context that a generator's body runs in. */
+
+const AsyncGeneratorFunction = Object.getPrototypeOf(async function* () {}) as object
+
+export const isAsyncGenerator = (fn: unknown): boolean => typeof fn === 'function' && Object.getPrototypeOf(fn) === AsyncGeneratorFunction
+
+export const isAsyncIterable = (value: unknown): value is AsyncIterable<unknown> =>
+  typeof value === 'object' && value !== null && Symbol.asyncIterator in value
+
+/**
+ * Reads an iterable to its end and gives its last value. Each `next` is called from here, so the body of a generator runs in
+ * the context of the step and not in its consumer's.
+ */
+export async function drain(iterable: AsyncIterable<unknown>, onValue: (value: unknown) => void): Promise<unknown> {
+  let last: unknown
+  for await (const value of iterable) {
+    last = value
+    onValue(value)
+  }
+  return last
+}
+
+/** The values that a live tool gives before its last one, and then the recorded one. On replay there is only that. */
+export class Preliminary {
+  readonly #values: unknown[] = []
+  #wake: () => void = () => {}
+
+  push(value: unknown): void {
+    this.#values.push(value)
+    this.#wake()
+  }
+
+  followedBy(done: Promise<unknown>): AsyncIterable<unknown> {
+    const end = done.then(
+      (value) => ({ ok: true as const, value }),
+      (error: unknown) => ({ ok: false as const, error }),
+    )
+    let ended = false
+    void end.then(() => {
+      ended = true
+      this.#wake()
+    })
+    const values = this.#values
+    const next = (): Promise<void> => new Promise((resolve) => (this.#wake = resolve))
+    return (async function* () {
+      while (!ended) {
+        // One is kept back: the last is given as it was recorded.
+        while (values.length > 1) yield values.shift()
+        if (!ended) await next()
+      }
+      while (values.length > 1) yield values.shift()
+      const outcome = await end
+      if (!outcome.ok) throw outcome.error
+      yield outcome.value
+    })()
+  }
+}

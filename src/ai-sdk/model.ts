@@ -1,0 +1,151 @@
+/** The AI SDK's language model as steps of a run. */
+import type { LanguageModelV4, LanguageModelV4CallOptions, LanguageModelV4GenerateResult, LanguageModelV4StreamResult } from '@ai-sdk/provider'
+import { HoldfastError } from '../errors.ts'
+import { isDriving } from '../run/current.ts'
+import type { Drive } from '../run/drive.ts'
+import type { StepContext, StepSpec } from '../run/step.ts'
+import { Configurations } from './configuration.ts'
+import { Conversations } from './conversation.ts'
+import { outside, type OutsidePolicy } from './outside.ts'
+import { describeResponse, headersOf, recordResult, responseIdOf, stampOf, toParts, toResult, type RecordedResponse } from './recording.ts'
+import { PassedOn, readStream } from './stream.ts'
+
+export interface DurableModelOptions extends OutsidePolicy {
+  /**
+   * Provider-executed tools (hosted search, code execution, remote MCP) that a request offers: `effects` (default) makes such a
+   * request a step with effects, which is never sent twice silently; `read-only` says that they change nothing.
+   */
+  readonly providerTools?: 'effects' | 'read-only'
+}
+
+/** Finds the drive and branch that a call belongs to; undefined: outside every run. */
+export type Locate = () => { readonly drive: Drive; readonly branch: string } | undefined
+
+/** What a drive remembers of its requests, to compare later ones with. */
+interface Requests {
+  readonly configurations: Configurations
+  readonly conversations: Map<string, Conversations>
+}
+
+const requestsOf = new WeakMap<Drive, Requests>()
+
+export function wrapModel<M extends LanguageModelV4>(model: M, locate: Locate, options: DurableModelOptions = {}): M {
+  const doGenerate = async (call: LanguageModelV4CallOptions): Promise<LanguageModelV4GenerateResult> => {
+    const at = locate()
+    if (!at) {
+      outside(`model "${model.modelId}"`, options, isDriving())
+      return model.doGenerate(call)
+    }
+    const spec = modelSpec(at, model, call, options, async (context) =>
+      recordResult(await model.doGenerate(liveCall(call, context)), stampOf(model, context.idempotencyKey, at.drive.attempt.clock.now())))
+    return toResult(await request(at.drive, spec))
+  }
+
+  // An error that happens before the step is asked for (a refusal) is thrown; from then on the stream errors.
+  const doStream = async (call: LanguageModelV4CallOptions): Promise<LanguageModelV4StreamResult> => {
+    const at = locate()
+    if (!at) {
+      outside(`model "${model.modelId}"`, options, isDriving())
+      return model.doStream(call)
+    }
+    const out = new PassedOn()
+    const work = async (context: StepContext): Promise<RecordedResponse> => {
+      const live = await model.doStream(liveCall(call, context))
+      const stamp = stampOf(model, context.idempotencyKey, at.drive.attempt.clock.now())
+      return readStream(live, out, stamp, context.signal, context.progress)
+    }
+    const spec = { ...modelSpec(at, model, call, options, work), mayRetry: () => !out.started }
+    request(at.drive, spec).then(
+      (response) => out.finish(toParts(response), headersOf(response)),
+      (error: unknown) => out.fail(error),
+    )
+    return out.result
+  }
+
+  return new Proxy(model, {
+    get(target, property) {
+      if (property === 'doGenerate') return doGenerate
+      if (property === 'doStream') return doStream
+      // Private fields need the real object as `this`.
+      const value: unknown = Reflect.get(target, property, target)
+      return typeof value === 'function' ? value.bind(target) : value
+    },
+  })
+}
+
+async function request(drive: Drive, spec: StepSpec): Promise<RecordedResponse> {
+  let step: string | undefined
+  const response = (await drive.perform({
+    ...spec,
+    onClaimed: (ref) => {
+      step = ref.id
+      spec.onClaimed?.(ref)
+    },
+  })) as RecordedResponse
+  const id = responseIdOf(response)
+  if (id !== undefined && step !== undefined) drive.blame.rememberResponse(id, step)
+  return response
+}
+
+function modelSpec(
+  { drive, branch }: NonNullable<ReturnType<Locate>>,
+  model: LanguageModelV4,
+  call: LanguageModelV4CallOptions,
+  options: DurableModelOptions,
+  work: (context: StepContext) => Promise<RecordedResponse>,
+): StepSpec {
+  const { policies } = drive.attempt
+  const { conversations, configurations } = requestsIn(drive)
+  let seen = conversations.get(branch)
+  if (!seen) conversations.set(branch, (seen = new Conversations()))
+  const conversation = seen.read(call.prompt)
+  const configuration = configurations.read(model, call)
+  const name = `${model.provider}/${model.modelId}`
+  const tools = (call.tools ?? []).map((tool) => tool.name)
+  const hosted = (call.tools ?? []).some((tool) => tool.type === 'provider') && options.providerTools !== 'read-only'
+  return {
+    claim: {
+      branch,
+      kind: 'model',
+      name,
+      place: { type: 'number' },
+      fingerprint: configuration ? conversation.fingerprint : null,
+      hasInput: true,
+      model: {
+        config: configuration?.digest ?? '',
+        parts: configuration?.parts ?? {},
+        prompt: conversation.prompt,
+        messages: conversation.messages,
+        tools,
+        onConfigChange: policies.onConfigChange,
+      },
+      ...(hosted && { effect: { name, key: '', policy: { onIncomplete: policies.onIncompleteTool === 'reconcile' ? 'refuse' : policies.onIncompleteTool, allowRepeat: true, keyed: false } } }),
+    },
+    label: `model request to ${name}`,
+    hasInside: false,
+    retry: policies.retry,
+    timeoutMs: policies.timeouts.modelMs,
+    idleTimeoutMs: policies.timeouts.modelIdleMs,
+    signal: call.abortSignal,
+    onClaimed: (ref) => conversation.claimedBy(ref.id),
+    work,
+    describe: (value) => describeResponse(value as RecordedResponse),
+    failure: (error, tries) => requestFailed(name, error, tries, call.abortSignal),
+  }
+}
+
+/** Layers above must not retry what was retried here: of our own error class they make one call (FACTS, "Errors"). */
+function requestFailed(name: string, error: unknown, tries: number, signal: AbortSignal | undefined): unknown {
+  if (signal?.aborted) return signal.reason
+  if (HoldfastError.isInstance(error)) return error
+  const message = error instanceof Error ? error.message : String(error)
+  return new HoldfastError('STEP_FAILED', `model request to ${name} failed after ${tries} ${tries === 1 ? 'try' : 'tries'}: ${message}`, { cause: error })
+}
+
+const liveCall = (call: LanguageModelV4CallOptions, context: StepContext): LanguageModelV4CallOptions => ({ ...call, abortSignal: context.signal })
+
+function requestsIn(drive: Drive): Requests {
+  let requests = requestsOf.get(drive)
+  if (!requests) requestsOf.set(drive, (requests = { configurations: new Configurations(), conversations: new Map() }))
+  return requests
+}

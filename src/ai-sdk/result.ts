@@ -1,0 +1,31 @@
+/** What a handler returns, as a value that can be recorded: the AI SDK's results are objects full of promises and getters. */
+
+/** What is kept of a `generateText`, `streamText` or agent result that a handler returns. */
+export interface TextResult {
+  readonly text: string
+  readonly finishReason: string
+  /** The messages that the loop added to the conversation. */
+  readonly messages: readonly unknown[]
+  readonly usage: unknown
+}
+
+interface SdkResult {
+  readonly text: PromiseLike<string> | string
+  readonly finishReason: PromiseLike<string> | string
+  readonly response: PromiseLike<{ messages?: readonly unknown[] }> | { messages?: readonly unknown[] }
+  readonly totalUsage: unknown
+  readonly steps: unknown
+  consumeStream?(options?: { onError?: (error: unknown) => void }): PromiseLike<void>
+}
+
+const isSdkResult = (value: unknown): value is SdkResult =>
+  typeof value === 'object' && value !== null && ['text', 'finishReason', 'response', 'totalUsage', 'steps'].every((key) => key in value)
+
+/** A stream is read to its end, so its run does not end before its tools have. Any other value is given back as it is. */
+export async function settleResult(value: unknown): Promise<unknown> {
+  if (!isSdkResult(value)) return value
+  await value.consumeStream?.()
+  // `consumeStream` swallows errors; the promises do not.
+  const [text, finishReason, response, usage] = await Promise.all([value.text, value.finishReason, value.response, value.totalUsage])
+  return { text, finishReason, messages: response.messages ?? [], usage } satisfies TextResult
+}

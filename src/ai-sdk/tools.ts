@@ -1,0 +1,96 @@
+/** The AI SDK's tools as steps of a run. */
+import type { ToolExecutionOptions, ToolSet } from 'ai'
+import { hash } from '../core/hash.ts'
+import { fingerprint } from '../journal/fingerprint.ts'
+import { resolveToolPolicy, validateToolPolicies, type ResolvedToolPolicy, type ToolPolicy } from '../reliability/index.ts'
+import { isDriving } from '../run/current.ts'
+import type { Drive } from '../run/drive.ts'
+import type { StepContext, StepSpec } from '../run/step.ts'
+import { drain, isAsyncGenerator, isAsyncIterable, Preliminary } from './iterator.ts'
+import type { Locate } from './model.ts'
+import { outside, type OutsidePolicy } from './outside.ts'
+
+export type ToolPolicies<TOOLS> = { readonly [NAME in keyof TOOLS]?: ToolPolicy<never, unknown> }
+
+type Execute = (input: unknown, options: ToolExecutionOptions<unknown>) => unknown
+
+/**
+ * Tools whose `execute` is a step. Everything else of a tool stays as it is, by property descriptors: AI SDK's code mode
+ * hangs what it needs on a property that a spread would lose.
+ *
+ * @throws HoldfastError `UNKNOWN_TOOL`, `INVALID_POLICY`.
+ */
+export function wrapTools<TOOLS extends ToolSet>(tools: TOOLS, policies: ToolPolicies<TOOLS>, locate: Locate, options: OutsidePolicy = {}): TOOLS {
+  validateToolPolicies(policies as Record<string, ToolPolicy<never, unknown>>, Object.keys(tools))
+  const wrapped = Object.entries(tools).map(([name, tool]) => {
+    const { execute } = tool as { execute?: Execute }
+    if (typeof execute !== 'function') return [name, tool]
+    const policy = policies[name]
+    // Without the runner's defaults, to find what contradicts itself before anything runs.
+    resolveToolPolicy(policy, `tools.${name}`)
+    const copy = Object.create(Object.getPrototypeOf(tool), Object.getOwnPropertyDescriptors(tool)) as object
+    const descriptor = { value: wrapExecute(name, tool, execute, policy, locate, options), writable: true, enumerable: true, configurable: true }
+    return [name, Object.defineProperty(copy, 'execute', descriptor)]
+  })
+  return Object.fromEntries(wrapped) as TOOLS
+}
+
+function wrapExecute(name: string, tool: object, execute: Execute, policy: ToolPolicy<never, unknown> | undefined, locate: Locate, options: OutsidePolicy): Execute {
+  return (input, call) => {
+    const at = locate()
+    if (!at) {
+      outside(`tool "${name}"`, options, isDriving())
+      return execute.call(tool, input, call)
+    }
+    const { retry, timeouts } = at.drive.attempt.policies
+    const resolved = resolveToolPolicy(policy, `tools.${name}`, { retry, timeoutMs: timeouts.toolMs })
+    // Preliminary results reach the AI SDK only through an iterable that is returned at once.
+    const preliminary = isAsyncGenerator(execute) ? new Preliminary() : undefined
+    const spec = toolSpec(at, name, resolved, input, call, async (context) => {
+      const { abortSignal } = call
+      const signal = abortSignal ? AbortSignal.any([context.signal, abortSignal]) : context.signal
+      const output = await execute.call(tool, input, { ...call, abortSignal: signal })
+      return isAsyncIterable(output) ? drain(output, (value) => preliminary?.push(value)) : output
+    })
+    const done = at.drive.perform(spec)
+    return preliminary ? preliminary.followedBy(done) : done
+  }
+}
+
+function toolSpec(
+  { drive, branch }: { drive: Drive; branch: string },
+  name: string,
+  policy: ResolvedToolPolicy,
+  input: unknown,
+  call: ToolExecutionOptions<unknown>,
+  work: (context: StepContext) => Promise<unknown>,
+): StepSpec {
+  const { onIncompleteTool, maxResultBytes } = drive.attempt.policies
+  const onIncomplete = policy.onIncompleteTool ?? (onIncompleteTool === 'reconcile' && !policy.reconcile ? 'refuse' : onIncompleteTool)
+  const hasEffects = !policy.idempotent && !policy.composite
+  return {
+    claim: {
+      branch,
+      kind: 'tool',
+      name,
+      place: { type: 'call', callId: call.toolCallId },
+      // A call is known by the response that asked for it: arguments that a schema turned into something without a fingerprint do not matter.
+      fingerprint: fingerprint(input) ?? hash('no fingerprint'),
+      hasInput: true,
+      ...(hasEffects && {
+        effect: { name, key: policy.effectKey?.(input) ?? '', policy: { onIncomplete, allowRepeat: policy.allowRepeat, keyed: policy.effectKey !== undefined } },
+      }),
+    },
+    label: `tool "${name}"`,
+    input,
+    hasInside: true,
+    retry: policy.retry,
+    timeoutMs: policy.timeoutMs,
+    idleTimeoutMs: policy.idleTimeoutMs,
+    maxBytes: maxResultBytes,
+    signal: call.abortSignal,
+    work,
+    reconcile: policy.reconcile,
+    settleAfterMs: policy.settleAfterMs,
+  }
+}

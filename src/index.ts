@@ -1,0 +1,37 @@
+/**
+ * Holdfast: reliable and durable AI agent runs.
+ *
+ * @example
+ * const support = defineAgent('support', async (run, input: { question: string }) =>
+ *   (await generateText({ model: durable(model), tools: durableTools(tools), prompt: input.question })).text)
+ * const runner = createRunner({ agents: [support], store: sqliteStore('runs.db') })
+ * const outcome = await runner.run(support, { question }, { runId: 'ticket-123' })
+ */
+export { HoldfastError } from './errors.ts'
+export type { HoldfastErrorCode } from './errors.ts'
+export { createRunner } from './runner/runner.ts'
+export type { CallOptions, Runner, RunOptions } from './runner/runner.ts'
+export type { RunnerOptions } from './runner/options.ts'
+export type { RunStream } from './runner/event-stream.ts'
+export type { Outcome } from './runner/outcome.ts'
+export type { DecisionInput } from './runner/resolve.ts'
+export { defineAgent } from './runner/agent.ts'
+export type { Agent } from './runner/agent.ts'
+export { currentRun, durable, durableTools } from './runner/run.ts'
+export type { Run, StepOptions } from './runner/run.ts'
+export { currentStep } from './run/current.ts'
+export type { StepContext } from './run/step.ts'
+export { describeSummary } from './run/events.ts'
+export type { RunEvent, StampedEvent } from './run/events.ts'
+export type { AttemptSummary, Entry, SuspendReason } from './journal/entry.ts'
+export type { RunFilter, RunRow, RunStatus, Store } from './journal/store.ts'
+export type { DurableModelOptions } from './ai-sdk/model.ts'
+export type { TextResult } from './ai-sdk/result.ts'
+export type { ToolPolicies } from './ai-sdk/tools.ts'
+export { classifyError } from './reliability/index.ts'
+export type {
+  BackoffPolicy, Category, Classification, DoubtfulCall, Reconciled, RetryPolicy, TimeoutPolicy, ToolPolicy,
+} from './reliability/index.ts'
+export { memoryStore } from './stores/memory.ts'
+export { sqliteStore } from './stores/sqlite.ts'
+export type { SqliteStoreOptions } from './stores/sqlite.ts'

@@ -1,0 +1,26 @@
+/** Fingerprints: the hash of what a step asks for (R8). */
+import { hash } from '../core/hash.ts'
+import { canonical } from './canonical.ts'
+
+/** The fingerprint of a value; null when it cannot be fingerprinted (a function, a class instance, a cycle). */
+export function fingerprint(value: unknown): string | null {
+  try {
+    return hash(canonical(value))
+  } catch {
+    return null
+  }
+}
+
+/**
+ * Whether two values are the same as far as their parts are the same strings, numbers and objects. Costs their structure,
+ * not their bytes: frameworks make new messages around the same texts at every step.
+ */
+export function isSame(a: unknown, b: unknown): boolean {
+  if (Object.is(a, b)) return true
+  if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false
+  if (Array.isArray(a)) return Array.isArray(b) && a.length === b.length && a.every((item, i) => isSame(item, b[i]))
+  if (Object.getPrototypeOf(a) !== Object.prototype || Object.getPrototypeOf(b) !== Object.prototype) return false
+  const keys = Object.keys(a)
+  if (keys.length !== Object.keys(b).length) return false
+  return keys.every((key) => Object.hasOwn(b, key) && isSame((a as Record<string, unknown>)[key], (b as Record<string, unknown>)[key]))
+}

@@ -1,0 +1,123 @@
+/** The one who writes a run's journal while its lease is held: write-ahead, in order, many entries in one commit (R3). */
+import type { Clock } from '../core/clock.ts'
+import { HoldfastError } from '../errors.ts'
+import { link, type Tip } from './chain.ts'
+import type { Entry } from './entry.ts'
+import type { RunPatch, Store, StoredEntry } from './store.ts'
+
+type Unstamped<T> = T extends unknown ? Omit<T, 'at'> : never
+
+/** An entry without its time: the writer stamps it. */
+export type NewEntry = Unstamped<Entry>
+
+export interface WriteOptions {
+  readonly patch?: RunPatch
+  /** The write fails with `INBOX_MOVED` unless this is the newest message. */
+  readonly inboxSeq?: number
+}
+
+interface Write extends WriteOptions {
+  readonly entries: readonly NewEntry[]
+  readonly resolve: (seq: number) => void
+  readonly reject: (error: unknown) => void
+}
+
+export class Writer {
+  readonly #store: Store
+  readonly #runId: string
+  readonly #token: number
+  readonly #clock: Clock
+  readonly #onAppended: (entry: Entry, seq: number) => void
+  #tip: Tip
+  #queue: Write[] = []
+  #flushing: Promise<void> | undefined
+  #lost: HoldfastError | undefined
+
+  constructor(options: {
+    readonly store: Store
+    readonly runId: string
+    readonly token: number
+    readonly tip: Tip
+    readonly clock: Clock
+    /** Called for each entry once it is durable, in order, before its write resolves. */
+    readonly onAppended: (entry: Entry, seq: number) => void
+  }) {
+    this.#store = options.store
+    this.#runId = options.runId
+    this.#token = options.token
+    this.#tip = options.tip
+    this.#clock = options.clock
+    this.#onAppended = options.onAppended
+  }
+
+  /**
+   * Resolves to the position of the last of these entries, once they are durable. What is written in one turn of the event loop
+   * shares a commit; where that is refused, each write is tried by itself, so that one bad record does not take others with it.
+   *
+   * Rejects with `LEASE_LOST` when another owner has taken over (and so do all later writes), with `INBOX_MOVED`, or
+   * with the store's own error: then nothing of this write is in the journal.
+   */
+  write(entries: readonly NewEntry[], options: WriteOptions = {}): Promise<number> {
+    return new Promise((resolve, reject) => {
+      this.#queue.push({ ...options, entries, resolve, reject })
+      this.#flushing ??= this.#flush()
+    })
+  }
+
+  async #flush(): Promise<void> {
+    await this.#clock.idle()
+    while (this.#queue.length > 0) {
+      const writes = this.#queue
+      this.#queue = []
+      // What changes the run's row, or depends on the inbox, stands by itself.
+      const shared = writes.filter((write) => !write.patch && write.inboxSeq === undefined)
+      if (shared.length > 1 && shared.length === writes.length && (await this.#append(writes))) continue
+      for (const write of writes) await this.#append([write])
+    }
+    this.#flushing = undefined
+  }
+
+  /** Resolves to whether these writes are done with: a group that the store refused is not. */
+  async #append(writes: readonly Write[]): Promise<boolean> {
+    if (this.#lost) {
+      for (const write of writes) write.reject(this.#lost)
+      return true
+    }
+    const at = this.#clock.now()
+    const stamped: { entry: Entry; stored: StoredEntry }[] = []
+    const ends: number[] = []
+    let tip = this.#tip
+    for (const write of writes) {
+      for (const unstamped of write.entries) {
+        const entry = { ...unstamped, at } as Entry
+        const stored = link(tip, entry)
+        stamped.push({ entry, stored })
+        tip = stored
+      }
+      ends.push(tip.seq)
+    }
+    try {
+      const [{ patch, inboxSeq }] = writes as [Write]
+      await this.#store.append(this.#runId, {
+        token: this.#token,
+        entries: stamped.map(({ stored }) => stored),
+        now: at,
+        ...(patch && { patch }),
+        ...(inboxSeq !== undefined && { inboxSeq }),
+      })
+    } catch (error) {
+      if (HoldfastError.isInstance(error) && error.code === 'STALE_TOKEN') {
+        this.#lost = new HoldfastError('LEASE_LOST', `another process has taken over run "${this.#runId}"`, { runId: this.#runId, cause: error })
+        for (const write of writes) write.reject(this.#lost)
+        return true
+      }
+      if (writes.length > 1) return false
+      for (const write of writes) write.reject(error)
+      return true
+    }
+    this.#tip = tip
+    for (const { entry, stored } of stamped) this.#onAppended(entry, stored.seq)
+    writes.forEach((write, i) => write.resolve(ends[i]!))
+    return true
+  }
+}

@@ -1,0 +1,152 @@
+/** One process driving a run under a lease: what its drives share. */
+import type { Clock } from '../core/clock.ts'
+import { hash } from '../core/hash.ts'
+import type { Random } from '../core/random.ts'
+import { isNotDoneBelievable } from '../effects/doubt.ts'
+import type { Effect } from '../effects/ledger.ts'
+import { HoldfastError } from '../errors.ts'
+import type { AttemptSummary, Entry, StepKind } from '../journal/entry.ts'
+import type { NewEntry, Writer } from '../journal/writer.ts'
+import type { OnIncompleteTool, ResolvedRetry, TimeoutPolicy } from '../reliability/index.ts'
+import type { History } from '../replay/history.ts'
+import type { RunEvent, StampedEvent } from './events.ts'
+import type { Former, Lease } from './lease.ts'
+
+/** What holds for every step of an attempt unless the step says otherwise. */
+export interface RunPolicies {
+  readonly retry: ResolvedRetry
+  readonly timeouts: TimeoutPolicy
+  /** What becomes of calls in doubt whose tool does not say. */
+  readonly onIncompleteTool: OnIncompleteTool
+  readonly onConfigChange: 'replay' | 'diverge' | 'refuse'
+  /** How long a run that can only wait is watched for new work before it suspends, ms. */
+  readonly idleMs: number
+  /** How long an older recorded result may hold younger ones back, ms. */
+  readonly replayHoldMs: number
+  /** Largest recorded result, bytes. */
+  readonly maxResultBytes: number
+}
+
+export interface AttemptOptions {
+  readonly runId: string
+  readonly number: number
+  readonly former: Former
+  readonly createdAt: number
+  readonly clock: Clock
+  readonly random: Random
+  readonly history: History
+  readonly writer: Writer
+  readonly lease: Lease
+  readonly policies: RunPolicies
+  readonly deadline: number | undefined
+  readonly onEvent: (event: StampedEvent) => void
+  /** Hands a message to the run's inbox, when the attempt is over. */
+  readonly onLateMessage: (message: unknown) => void
+}
+
+type Counts = Partial<Record<StepKind, number>>
+
+export class Attempt {
+  readonly options: AttemptOptions
+  readonly #controller = new AbortController()
+  /** Tries that steps have used in earlier drives of this attempt: they share one budget. */
+  readonly triesUsed = new Map<string, number>()
+  /** Steps whose work is no longer waited for and has not come to an end. */
+  readonly abandoned = new Set<string>()
+  readonly #replayed: Counts = {}
+  readonly #recorded: Counts = {}
+  readonly #counted = new Set<string>()
+  readonly #unrecorded = new Set<string>()
+  readonly #attempts = new Map<number, { readonly at: number; readonly former: Former }>()
+  /** No step starts any more: the runner is closing. */
+  draining = false
+  over = false
+
+  constructor(options: AttemptOptions) {
+    this.options = options
+  }
+
+  get runId(): string {
+    return this.options.runId
+  }
+
+  get history(): History {
+    return this.options.history
+  }
+
+  get clock(): Clock {
+    return this.options.clock
+  }
+
+  get policies(): RunPolicies {
+    return this.options.policies
+  }
+
+  /** Aborts when the attempt is over before its steps are. */
+  get signal(): AbortSignal {
+    return this.#controller.signal
+  }
+
+  abort(reason: unknown): void {
+    this.#controller.abort(reason)
+  }
+
+  write(entries: readonly NewEntry[]): Promise<number> {
+    return this.options.writer.write(entries)
+  }
+
+  emit(event: RunEvent): void {
+    this.options.onEvent({ ...event, runId: this.runId, at: this.clock.now() })
+  }
+
+  warn(code: (Entry & { type: 'warning' })['code'], message: string, step?: string): void {
+    this.emit({ type: 'warning', code, message })
+    void this.write([{ type: 'warning', code, message, ...(step === undefined ? {} : { step }) }]).catch(() => {})
+  }
+
+  /** Remembers how attempts ended, from their entries. */
+  noteAttempt(entry: Entry): void {
+    if (entry.type === 'attempt-started') this.#attempts.set(entry.token, { at: entry.at, former: entry.former })
+  }
+
+  /** The key under which the outside world may know a step: the same on every attempt. */
+  idempotencyKey(step: string): string {
+    return `hf_${hash(this.runId, String(this.options.createdAt), step)}`
+  }
+
+  /** When `not-done` may be believed of an effect: true, or the time from which on. */
+  believesNotDone(effect: Effect, settleAfterMs: number): true | number {
+    const now = this.clock.now()
+    const after = [...this.#attempts].find(([token]) => token > effect.token)?.[1]
+    const ownerGone = effect.cause === 'error' || (after ? after.former === 'dead' : !this.abandoned.has(effect.step.id))
+    const leaseEnded = after?.at ?? now
+    return isNotDoneBelievable({ ownerGone, leaseEnded, settleAfterMs, now }) || leaseEnded + settleAfterMs
+  }
+
+  /** A step driven again counts once. */
+  countReplayed(kind: StepKind, step: string): void {
+    if (this.#counted.has(step)) return
+    this.#counted.add(step)
+    this.#replayed[kind] = (this.#replayed[kind] ?? 0) + 1
+  }
+
+  countRecorded(kind: StepKind, step: string): void {
+    if (this.#counted.has(step)) return
+    this.#counted.add(step)
+    this.#recorded[kind] = (this.#recorded[kind] ?? 0) + 1
+  }
+
+  countUnrecorded(step: string): void {
+    this.#unrecorded.add(step)
+  }
+
+  get summary(): AttemptSummary {
+    return { replayed: { ...this.#replayed }, recorded: { ...this.#recorded }, unrecorded: [...this.#unrecorded] }
+  }
+
+  /** Why nothing may start now; undefined: it may. */
+  get stopped(): HoldfastError | undefined {
+    if (this.over || this.signal.aborted) return new HoldfastError('RUN_SUSPENDED', `this attempt of run "${this.runId}" is over`, { runId: this.runId })
+    return undefined
+  }
+}

@@ -1,0 +1,277 @@
+/**
+ * One drive of a handler over a run's journal: carries out what the reducer says. An attempt has one drive, or
+ * several when the handler has to be driven again (R10, R13).
+ */
+import { decode } from '../journal/codec.ts'
+import type { AskedCall, Outcome, SuspendReason } from '../journal/entry.ts'
+import { HoldfastError } from '../errors.ts'
+import type { Note, Ticket } from '../replay/claim.ts'
+import { MAIN } from '../replay/identity.ts'
+import { Machine } from '../replay/machine.ts'
+import type { Attempt } from './attempt.ts'
+import { Blame } from './blame.ts'
+import { inContext } from './current.ts'
+import { performLive } from './live.ts'
+import { ofStep, type StepSpec } from './step.ts'
+
+/** How a drive ended. */
+export type DriveEnd =
+  | { readonly type: 'returned'; readonly value: unknown }
+  | { readonly type: 'threw'; readonly error: unknown }
+  /** Nothing of the run can go on. */
+  | { readonly type: 'suspended'; readonly reasons: readonly SuspendReason[]; readonly resumeAt: number | null }
+  /** A step broke after parts of it were passed on: the handler starts over, what is recorded replays. */
+  | { readonly type: 'again'; readonly delayMs: number }
+  /** The attempt is over: the lease was lost, the caller aborted, the runner closed. */
+  | { readonly type: 'stopped'; readonly reason: unknown }
+
+/** What is handed to a step's caller. */
+export interface Ended {
+  readonly outcome: Outcome
+  readonly asked: readonly AskedCall[]
+}
+
+interface Waiting {
+  readonly reason: SuspendReason
+  readonly resumeAt: number | null
+  readonly wake: () => void
+}
+
+const never = <T>(): Promise<T> => new Promise(() => {})
+
+export class Drive {
+  readonly attempt: Attempt
+  readonly machine: Machine
+  /** Which step an error came from. */
+  readonly blame = new Blame()
+  /** Model steps whose response the store refused: none of the effects that they ask for may start. */
+  readonly unrecordedResponses = new Set<string>()
+  /** Effects that were asked about in this drive without an answer that may be believed. */
+  readonly asked = new Set<string>()
+  readonly #ends = new Map<Ticket, Ended>()
+  readonly #callers = new Map<Ticket, (ended: Ended) => void>()
+  readonly #waiting = new Map<Ticket, Waiting>()
+  /** Steps that run or are being recorded. */
+  readonly #live = new Set<Promise<void>>()
+  readonly #ending = Promise.withResolvers<DriveEnd>()
+  #pumping = false
+  #poke: () => void = () => {}
+  #disarmIdle: () => void = () => {}
+  #over = false
+
+  constructor(attempt: Attempt) {
+    this.attempt = attempt
+    this.machine = new Machine(attempt.history)
+    if (attempt.signal.aborted) this.end({ type: 'stopped', reason: attempt.signal.reason })
+    else attempt.signal.addEventListener('abort', this.#onAbort, { once: true })
+  }
+
+  /** Nothing of this drive is handed out or started any more. */
+  get isOver(): boolean {
+    return this.#over
+  }
+
+  /** Drives the handler until it returns, throws, or cannot go on. */
+  run(handler: () => PromiseLike<unknown> | unknown): Promise<DriveEnd> {
+    const call = async (): Promise<void> => {
+      try {
+        const value = await handler()
+        await this.#quiet()
+        this.end({ type: 'returned', value })
+      } catch (error) {
+        this.end({ type: 'threw', error })
+      }
+    }
+    void inContext({ drive: this, branch: MAIN }, call)
+    return this.#ending.promise
+  }
+
+  /** Asks for a step. The claim is made before this returns. */
+  perform(spec: StepSpec): Promise<unknown> {
+    if (this.#over) return never()
+    this.#disarmIdle()
+    const verdict = this.machine.claim(spec.claim)
+    if (verdict.type === 'refuse') {
+      const { code, message, advice } = verdict
+      return Promise.reject(new HoldfastError(code, `run "${this.attempt.runId}": ${message}`, { advice, runId: this.attempt.runId }))
+    }
+    const { ticket, notes } = verdict
+    spec.onClaimed?.(ticket.ref)
+    const ended = new Promise<Ended>((resolve) => this.#callers.set(ticket, resolve))
+    const noted = this.#note(notes)
+    if (verdict.type === 'replay') {
+      this.#ends.set(ticket, { outcome: ticket.record!.end!.outcome, asked: ticket.record!.asked })
+      this.#pump()
+    } else {
+      this.track(noted.then((ok) => (ok ? performLive(this, ticket, spec) : this.park(ticket, notRecorded(ticket)))))
+    }
+    return ended.then((end) => this.#handOut(ticket, end))
+  }
+
+  /** Counts work as going on until it settles. It never rejects. */
+  track(work: Promise<unknown>): void {
+    const done: Promise<void> = work.then(
+      () => this.#settle(done),
+      (error: unknown) => {
+        this.#settle(done)
+        this.end({ type: 'stopped', reason: error })
+      },
+    )
+    this.#live.add(done)
+  }
+
+  /** A live step has an end: it is handed out when its turn is. `seq` undefined: the store refused the record. */
+  ended(ticket: Ticket, end: Ended, seq: number | undefined): void {
+    this.#ends.set(ticket, end)
+    this.machine.ended(ticket, seq)
+    this.#pump()
+  }
+
+  /** The step cannot go on: resolves when something happened that may change that, and never when nothing does. */
+  park(ticket: Ticket, reason: SuspendReason, resumeAt: number | null = null): Promise<void> {
+    this.attempt.emit({ type: 'step-waiting', ...ofStep(ticket.ref), reason })
+    return new Promise((wake) => {
+      this.#waiting.set(ticket, { reason, resumeAt, wake })
+      this.#watch()
+    })
+  }
+
+  /** A doubt was settled or a decision was made: all that waits looks again. */
+  wake(): void {
+    const waiting = [...this.#waiting.values()]
+    this.#waiting.clear()
+    this.#disarmIdle()
+    for (const { wake } of waiting) wake()
+  }
+
+  /** Ends the drive; the first end counts. */
+  end(end: DriveEnd): void {
+    if (this.#over) return
+    this.#over = true
+    this.#disarmIdle()
+    this.#poke()
+    this.attempt.signal.removeEventListener('abort', this.#onAbort)
+    this.#ending.resolve(end)
+  }
+
+  /** Resolves when no step of this drive runs any more. */
+  async settled(): Promise<void> {
+    while (this.#running().length > 0) await Promise.race(this.#running())
+  }
+
+  readonly #onAbort = (): void => this.end({ type: 'stopped', reason: this.attempt.signal.reason })
+
+  /** What runs, without what waits: a waiting step is live work that nothing will end. */
+  #running(): Promise<void>[] {
+    return this.#waiting.size >= this.#live.size ? [] : [...this.#live]
+  }
+
+  #settle(done: Promise<void>): void {
+    this.#live.delete(done)
+    this.#watch()
+  }
+
+  /** The handler has returned; steps that it did not wait for may still run (B10). */
+  async #quiet(): Promise<void> {
+    while (!this.#over && (this.#live.size > 0 || this.#callers.size > 0)) {
+      if (this.#live.size > 0) await Promise.race(this.#live)
+      else await this.attempt.clock.idle()
+    }
+  }
+
+  /** Writes down what a claim found; resolves to false when that could not be recorded. */
+  async #note(notes: readonly Note[]): Promise<boolean> {
+    if (notes.length === 0) return true
+    for (const note of notes) {
+      if (note.type === 'superseded') {
+        this.attempt.emit({ type: 'replay-diverged', step: note.step, reason: note.reason, superseded: note.ids.length })
+      } else if (note.type === 'config-changed') this.attempt.emit(note)
+      else if (note.type === 'warning') this.attempt.emit({ type: 'warning', code: note.code, message: note.message })
+    }
+    try {
+      await this.attempt.write(notes)
+      return true
+    } catch (error) {
+      if (HoldfastError.isInstance(error) && error.code === 'LEASE_LOST') this.attempt.abort(error)
+      return notes.every((note) => note.type === 'warning' || note.type === 'config-changed')
+    }
+  }
+
+  #handOut(ticket: Ticket, { outcome, asked }: Ended): unknown {
+    const replayed = ticket.record?.end !== undefined
+    if (replayed) {
+      this.attempt.countReplayed(ticket.ref.kind, ticket.ref.id)
+      this.attempt.emit({ type: 'step-replayed', ...ofStep(ticket.ref) })
+    }
+    if (ticket.ref.kind === 'model') this.machine.register(ticket, asked)
+    if (outcome.type === 'value') return decode(outcome.value, `result of ${ticket.ref.id}`)
+    const error = decode(outcome.error, `error of ${ticket.ref.id}`)
+    this.blame.remember(error, ticket.ref.id)
+    throw error
+  }
+
+  /** Hands results out one at a time, in the order of their records, the event loop running dry in between (R4). */
+  #pump(): void {
+    this.#poke()
+    if (this.#pumping || this.#over) return
+    this.#pumping = true
+    this.track(this.#pumpAll())
+  }
+
+  async #pumpAll(): Promise<void> {
+    const { clock, policies } = this.attempt
+    let holdUntil: number | undefined
+    for (;;) {
+      await clock.idle()
+      if (this.#over) break
+      const next = this.machine.next()
+      if (next.type === 'nothing') break
+      if (next.type === 'deliver') {
+        holdUntil = undefined
+        const caller = this.#callers.get(next.item)!
+        const ended = this.#ends.get(next.item)!
+        this.#callers.delete(next.item)
+        this.#ends.delete(next.item)
+        caller(ended)
+        continue
+      }
+      holdUntil ??= clock.now() + policies.replayHoldMs
+      if (clock.now() >= holdUntil) {
+        this.machine.giveUp()
+        holdUntil = undefined
+      } else await this.#poked(holdUntil - clock.now())
+    }
+    this.#pumping = false
+  }
+
+  /** Waits until something is claimed or ended, at most `ms`. */
+  #poked(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const disarm = this.attempt.clock.timer(ms, () => this.#poke())
+      this.#poke = () => {
+        disarm()
+        this.#poke = () => {}
+        resolve()
+      }
+    })
+  }
+
+  /** Suspends when all that is left waits, and nothing new was asked for in `idleMs` (R10). */
+  #watch(): void {
+    this.#disarmIdle()
+    if (this.#over || this.#waiting.size === 0 || this.#running().length > 0) return
+    this.#disarmIdle = this.attempt.clock.timer(this.attempt.policies.idleMs, () => {
+      if (this.#running().length > 0 || this.#waiting.size === 0) return
+      const waiting = [...this.#waiting.values()]
+      const due = waiting.flatMap(({ resumeAt }) => (resumeAt === null ? [] : [resumeAt]))
+      this.end({ type: 'suspended', reasons: waiting.map(({ reason }) => reason), resumeAt: due.length > 0 ? Math.min(...due) : null })
+    })
+  }
+}
+
+/** What a claim found out could not be written down: nothing that follows from it may be. */
+const notRecorded = (ticket: Ticket): SuspendReason => ({
+  type: 'not-recorded',
+  step: ticket.ref.id,
+  message: `the store did not take what has to be recorded before ${ticket.ref.kind} "${ticket.ref.name}" starts`,
+})

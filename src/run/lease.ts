@@ -1,0 +1,98 @@
+/** The lease of an attempt: taken by compare-and-set, renewed while it drives, and over at the last confirmed expiry (R9). */
+import type { Clock } from '../core/clock.ts'
+import { HoldfastError } from '../errors.ts'
+import type { RunRow, Store } from '../journal/store.ts'
+import { decodeOwner, encodeOwner, isKnownDead, thisProcess, type Owner } from './owner.ts'
+
+/** What became of the owner before. */
+export type Former = 'none' | 'released' | 'dead' | 'expired'
+
+/** Whether the run may be taken over, and how its last owner ended. */
+export function ownership(row: RunRow, now: number): { readonly free: true; readonly former: Former } | { readonly free: false; readonly owner: Owner | undefined } {
+  if (row.owner === null) return { free: true, former: row.token === 0 ? 'none' : 'released' }
+  const owner = decodeOwner(row.owner)
+  if (isKnownDead(owner)) return { free: true, former: 'dead' }
+  if (row.leaseUntil <= now) return { free: true, former: 'expired' }
+  return { free: false, owner }
+}
+
+export class Lease {
+  readonly token: number
+  readonly #store: Store
+  readonly #runId: string
+  readonly #ttlMs: number
+  readonly #clock: Clock
+  readonly #onLost: (error: HoldfastError) => void
+  #confirmedUntil: number
+  #disarm: () => void = () => {}
+  #over = false
+
+  private constructor(options: LeaseOptions, token: number, confirmedUntil: number) {
+    this.token = token
+    this.#store = options.store
+    this.#runId = options.runId
+    this.#ttlMs = options.ttlMs
+    this.#clock = options.clock
+    this.#onLost = options.onLost
+    this.#confirmedUntil = confirmedUntil
+  }
+
+  /** Takes the lease of a run whose newest token is `expectedToken`; undefined when another was faster. */
+  static async take(options: LeaseOptions, expectedToken: number): Promise<Lease | undefined> {
+    const now = options.clock.now()
+    const leaseUntil = now + options.ttlMs
+    const token = await options.store.take(options.runId, { expectedToken, owner: encodeOwner(thisProcess()), leaseUntil, now })
+    if (token === null) return undefined
+    const lease = new Lease(options, token, leaseUntil)
+    lease.#renewLater()
+    return lease
+  }
+
+  /** Whether the lease is held for certain: asked right before an effect. */
+  get isHeld(): boolean {
+    return !this.#over && this.#clock.now() < this.#confirmedUntil
+  }
+
+  /** Stops renewing. Giving the lease back is part of the last write. */
+  stop(): void {
+    this.#over = true
+    this.#disarm()
+  }
+
+  #renewLater(): void {
+    const left = this.#confirmedUntil - this.#clock.now()
+    this.#disarm = this.#clock.timer(Math.max(0, Math.min(this.#ttlMs / 3, left)), () => void this.#renew())
+  }
+
+  async #renew(): Promise<void> {
+    if (this.#over) return
+    const until = this.#clock.now() + this.#ttlMs
+    let renewed: boolean | undefined
+    try {
+      renewed = await this.#store.renew(this.#runId, this.token, until)
+    } catch {
+      // The store may come back before the lease is over; a stale token would have been an answer.
+    }
+    if (this.#over) return
+    if (renewed) this.#confirmedUntil = until
+    if (renewed === false || !this.isHeld) return this.#lose()
+    this.#renewLater()
+  }
+
+  #lose(): void {
+    this.stop()
+    this.#onLost(new HoldfastError('LEASE_LOST', `the lease of run "${this.#runId}" could not be kept`, {
+      runId: this.#runId,
+      advice: 'Another process may drive the run now; run it again to see',
+    }))
+  }
+}
+
+export interface LeaseOptions {
+  readonly store: Store
+  readonly runId: string
+  readonly ttlMs: number
+  readonly clock: Clock
+  /** Called once, when the lease is over although nobody stopped it. */
+  readonly onLost: (error: HoldfastError) => void
+}

@@ -1,0 +1,52 @@
+/** What a step is, to the drive that performs it. */
+import type { AskedCall, StepRef, StepUsage } from '../journal/entry.ts'
+import type { DoubtfulCall, Reconciled, ResolvedRetry } from '../reliability/index.ts'
+import type { Claim } from '../replay/claim.ts'
+
+/** What the code of a step knows of itself: `currentStep()`. */
+export interface StepContext {
+  readonly runId: string
+  /** The step's id, as `holdfast show` prints it. */
+  readonly step: string
+  /** The same on every attempt and every try of this step: hand it to the outside world. */
+  readonly idempotencyKey: string
+  /** Which try this is, from 1. */
+  readonly attempt: number
+  /** Aborts when the step is no longer waited for. */
+  readonly signal: AbortSignal
+  /** Says that the work goes on: extends an idle timeout. */
+  progress(): void
+}
+
+export interface StepSpec {
+  readonly claim: Claim
+  /** For messages, such as `tool "refund"`. */
+  readonly label: string
+  /** Arguments as executed: kept with a step that has effects, for `reconcile` and for people. */
+  readonly input?: unknown
+  /** The step's code may hold steps: they stand in a branch of its own. */
+  readonly hasInside: boolean
+  readonly retry: ResolvedRetry
+  readonly timeoutMs?: number | undefined
+  readonly idleTimeoutMs?: number | undefined
+  /** Largest record of a result, bytes. */
+  readonly maxBytes?: number | undefined
+  /** Cancels this step alone: what its own caller passed in. */
+  readonly signal?: AbortSignal | undefined
+  /** Told at once, when the step is claimed. */
+  onClaimed?(ref: StepRef): void
+  work(context: StepContext): PromiseLike<unknown> | unknown
+  /** Whether another try is possible at all: false once something was passed on. */
+  mayRetry?(): boolean
+  /** What a model step's result adds to its record. */
+  describe?(value: unknown): { readonly asked?: readonly AskedCall[]; readonly usage?: StepUsage }
+  /** What the caller is thrown for an error; default: the error. */
+  failure?(error: unknown, tries: number): unknown
+  /** Asks the outside world about this effect, or about an earlier one of the same name and key. */
+  reconcile?: ((call: DoubtfulCall<unknown>) => Promise<Reconciled<unknown>>) | undefined
+  /** How long after the former owner could last act `not-done` is believed, ms. */
+  readonly settleAfterMs?: number | undefined
+}
+
+/** For events: which step. */
+export const ofStep = (ref: StepRef): { step: string; kind: StepRef['kind']; name: string } => ({ step: ref.id, kind: ref.kind, name: ref.name })

@@ -1,0 +1,136 @@
+/** An attempt from its first drive to its last record: driven again where a stream broke or somebody answered in the meantime. */
+import { sleep } from '../core/clock.ts'
+import { HoldfastError } from '../errors.ts'
+import { encode, decode } from '../journal/codec.ts'
+import type { SuspendReason } from '../journal/entry.ts'
+import type { RunPatch } from '../journal/store.ts'
+import type { NewEntry } from '../journal/writer.ts'
+import { settleResult } from '../ai-sdk/result.ts'
+import { Drive } from '../run/drive.ts'
+import type { AnyAgent } from './agent.ts'
+import type { OpenAttempt } from './open.ts'
+import type { Outcome } from './outcome.ts'
+import { runOf } from './run.ts'
+
+/** The latest drive of an attempt, for who has to stop it. */
+export interface Current {
+  drive?: Drive
+}
+
+export async function driveAttempt(opened: OpenAttempt, current: Current): Promise<Outcome> {
+  const { attempt, agent, input, lease } = opened
+  attempt.emit(attempt.options.number === 1
+    ? { type: 'run-started', attempt: 1 }
+    : { type: 'run-resumed', attempt: attempt.options.number, former: attempt.options.former })
+  try {
+    for (;;) {
+      const drive = new Drive(attempt)
+      current.drive = drive
+      const end = await drive.run(async () => settleResult(await (agent as AnyAgent & { handler: (run: unknown, input: unknown) => unknown }).handler(runOf(drive), input)))
+      switch (end.type) {
+        case 'returned':
+          await drive.settled()
+          return await complete(opened, end.value)
+        case 'threw':
+          await drive.settled()
+          return await fail(opened, drive, end.error)
+        case 'suspended': {
+          const outcome = await suspend(opened, end.reasons, end.resumeAt)
+          if (outcome) return outcome
+          break
+        }
+        case 'again': {
+          await drive.settled()
+          if (end.delayMs > attempt.policies.retry.inlineWaitMs) {
+            const resumeAt = attempt.clock.now() + end.delayMs
+            const outcome = await suspend(opened, [{ type: 'retry-after', step: '', message: `goes on at ${new Date(resumeAt).toISOString()}` }], resumeAt)
+            if (outcome) return outcome
+          } else await sleep(attempt.clock, end.delayMs, attempt.signal).catch(() => {})
+          break
+        }
+        case 'stopped':
+          await drive.settled()
+          return await stop(opened, end.reason)
+      }
+    }
+  } finally {
+    attempt.over = true
+    lease.stop()
+    if (!attempt.signal.aborted) attempt.abort(new HoldfastError('RUN_SUSPENDED', `this attempt of run "${attempt.runId}" is over`, { runId: attempt.runId }))
+  }
+}
+
+/** The last commit of an attempt: what became of it, its summary, and the lease given back, all or nothing. */
+async function close({ attempt, writer, inbox }: OpenAttempt, entries: readonly NewEntry[], patch: RunPatch, watchInbox = false): Promise<void> {
+  const { summary } = attempt
+  const ended: NewEntry = { type: 'attempt-ended', attempt: attempt.options.number, summary }
+  await writer.write([...entries, ended], { patch: { ...patch, release: true }, ...(watchInbox && { inboxSeq: inbox.seq }) })
+  attempt.emit({ type: 'attempt-ended', attempt: attempt.options.number, summary })
+}
+
+async function complete(opened: OpenAttempt, value: unknown): Promise<Outcome> {
+  const { attempt } = opened
+  let result
+  try {
+    result = encode(value, { path: 'result' })
+  } catch (error) {
+    return failWith(opened, error, [])
+  }
+  await close(opened, [{ type: 'run-ended', status: 'completed', result }], { status: 'completed', resumeAt: null })
+  const decoded = decode(result, 'result')
+  attempt.emit({ type: 'run-completed', result: decoded })
+  return { status: 'completed', result: decoded }
+}
+
+async function fail(opened: OpenAttempt, drive: Drive, error: unknown): Promise<never> {
+  const step = drive.blame.stepOf(error)
+  const ids = step === undefined ? [] : drive.machine.blamed(step)
+  const superseded: NewEntry[] = step === undefined ? [] : [{ type: 'superseded', by: 'failure', step, reason: 'the run failed with its error', ids }]
+  return failWith(opened, error, superseded)
+}
+
+async function failWith(opened: OpenAttempt, error: unknown, superseded: NewEntry[]): Promise<never> {
+  const { attempt } = opened
+  const { runId } = attempt
+  await close(opened, [...superseded, { type: 'run-ended', status: 'failed', error: storable(error) }], { status: 'failed', resumeAt: null })
+  attempt.emit({ type: 'run-failed', error })
+  if (HoldfastError.isInstance(error)) throw error
+  const message = error instanceof Error ? error.message : String(error)
+  throw new HoldfastError('RUN_FAILED', `run "${runId}" failed: ${message}`, { runId, cause: error, advice: 'What was done is kept: run() or resume() drives it again from there' })
+}
+
+/** Undefined: somebody has answered in the meantime, so the handler is driven again. */
+async function suspend(opened: OpenAttempt, reasons: readonly SuspendReason[], resumeAt: number | null): Promise<Outcome | undefined> {
+  const { attempt, inbox } = opened
+  try {
+    await close(opened, [{ type: 'suspended', reasons, resumeAt }], { status: 'suspended', resumeAt }, true)
+  } catch (error) {
+    if (!HoldfastError.isInstance(error) || error.code !== 'INBOX_MOVED') throw error
+    await inbox.take()
+    return undefined
+  }
+  attempt.emit({ type: 'run-suspended', reasons, resumeAt })
+  return { status: 'suspended', reasons, ...(resumeAt !== null && { resumeAt }) }
+}
+
+/** The attempt was stopped from outside. What was done is kept, the run can be resumed. */
+async function stop(opened: OpenAttempt, reason: unknown): Promise<Outcome> {
+  const { attempt } = opened
+  if (HoldfastError.isInstance(reason) && reason.code === 'LEASE_LOST') throw reason
+  const closing = HoldfastError.isInstance(reason) && reason.code === 'RUNNER_CLOSED'
+  const why: SuspendReason = closing
+    ? { type: 'draining', message: 'its runner was closed' }
+    : { type: 'aborted', message: `the attempt was stopped: ${reason instanceof Error ? reason.message : String(reason)}` }
+  await close(opened, [{ type: 'suspended', reasons: [why], resumeAt: null }], { status: 'suspended', resumeAt: null })
+  attempt.emit({ type: 'run-suspended', reasons: [why], resumeAt: null })
+  if (closing) return { status: 'suspended', reasons: [why] }
+  throw reason
+}
+
+function storable(error: unknown): ReturnType<typeof encode> {
+  try {
+    return encode(error, { path: 'error' })
+  } catch {
+    return encode(new Error(error instanceof Error ? error.message : String(error)))
+  }
+}

@@ -1,0 +1,196 @@
+/** From a run id to an attempt that may drive it: found or created, checked, and owned (R7, R9). */
+import { HoldfastError } from '../errors.ts'
+import { START, link, unlink, type Placed, type Tip } from '../journal/chain.ts'
+import { decode, encode } from '../journal/codec.ts'
+import { FORMAT, type Entry, type RunCreated } from '../journal/entry.ts'
+import { fingerprint } from '../journal/fingerprint.ts'
+import type { RunRow, Store } from '../journal/store.ts'
+import { Writer, type NewEntry } from '../journal/writer.ts'
+import { History } from '../replay/history.ts'
+import { Attempt } from '../run/attempt.ts'
+import type { StampedEvent } from '../run/events.ts'
+import { entriesOf, takenSeq } from '../run/inbox.ts'
+import { Lease, ownership } from '../run/lease.ts'
+import { describeOwner } from '../run/owner.ts'
+import type { AnyAgent } from './agent.ts'
+import type { ResolvedOptions } from './options.ts'
+import type { Outcome } from './outcome.ts'
+
+/** What is asked for: a run with an agent and input (started where it does not exist), or only resumed. */
+export interface Request {
+  readonly runId: string
+  readonly start?: { readonly agent: AnyAgent; readonly input: unknown; readonly threadId?: string }
+  readonly allowMismatch: boolean
+  readonly onEvent: (event: StampedEvent) => void
+}
+
+export type Opened =
+  | { readonly type: 'ended'; readonly outcome: Outcome }
+  | { readonly type: 'attempt'; readonly attempt: OpenAttempt }
+
+export interface OpenAttempt {
+  readonly attempt: Attempt
+  readonly agent: AnyAgent
+  readonly input: unknown
+  readonly writer: Writer
+  readonly lease: Lease
+  readonly inbox: Inbox
+}
+
+export async function open(store: Store, options: ResolvedOptions, request: Request): Promise<Opened> {
+  const { runId } = request
+  for (;;) {
+    const row = (await store.get(runId)) ?? (await create(store, options, request))
+    if (!row) continue
+    const stored = await store.read(runId)
+    const { entries, tip } = unlink(runId, stored)
+    const created = entries[0]?.entry
+    if (created?.type !== 'run-created') throw new HoldfastError('STORE_CORRUPT', `the journal of run "${runId}" does not begin with its creation`, { runId })
+    const agent = agentOf(options, created, runId)
+    const mismatches = mismatchesOf(created, agent, request)
+    if (mismatches.length > 0 && !request.allowMismatch) throw runMismatch(runId, mismatches)
+
+    const ended = endOf(row, entries)
+    if (ended) return { type: 'ended', outcome: ended }
+    const owned = ownership(row, options.clock.now())
+    if (!owned.free) return { type: 'ended', outcome: { status: 'running', owner: describeOwner(owned.owner) } }
+    const lost: { attempt?: Attempt } = {}
+    const lease = await Lease.take(
+      { store, runId, ttlMs: options.leaseMs, clock: options.clock, onLost: (error) => lost.attempt?.abort(error) },
+      row.token,
+    )
+    // Another was faster: look again, who it is.
+    if (!lease) continue
+    try {
+      const opened = await begin(store, options, request, { row, entries, tip, created, agent, lease, former: owned.former, mismatches })
+      lost.attempt = opened.attempt
+      return { type: 'attempt', attempt: opened }
+    } catch (error) {
+      lease.stop()
+      throw error
+    }
+  }
+}
+
+async function begin(store: Store, options: ResolvedOptions, request: Request, found: {
+  row: RunRow; entries: Placed[]; tip: Tip; created: RunCreated; agent: AnyAgent; lease: Lease; former: Attempt['options']['former']; mismatches: readonly string[]
+}): Promise<OpenAttempt> {
+  const { runId } = request
+  const { created, agent, lease, former } = found
+  // The former owner may have written between our reading and our taking the lease.
+  const rest = unlink(runId, await store.read(runId, found.tip.seq), found.tip)
+  const entries = [...found.entries, ...rest.entries]
+  const history = new History()
+  const late: { attempt?: Attempt } = {}
+  const writer = new Writer({
+    store, runId, token: lease.token, tip: rest.tip, clock: options.clock,
+    onAppended: (entry, seq) => {
+      history.apply(entry, seq)
+      late.attempt?.noteAttempt(entry)
+    },
+  })
+  const number = entries.filter(({ entry }) => entry.type === 'attempt-started').length + 1
+  const { runMs } = options.policies.timeouts
+  const attempt = new Attempt({
+    runId, number, former, createdAt: created.at, clock: options.clock, random: options.random, history, writer, lease, policies: options.policies,
+    deadline: runMs === undefined ? undefined : options.clock.now() + runMs,
+    onEvent: request.onEvent,
+    onLateMessage: (message) => {
+      // Nobody waits for it any more; whoever resumes finds it.
+      store.send(runId, { question: null, body: JSON.stringify(message), now: options.clock.now() }).catch(() => {})
+    },
+  })
+  late.attempt = attempt
+  for (const { entry, seq } of entries) {
+    history.apply(entry, seq)
+    attempt.noteAttempt(entry)
+  }
+  const started: NewEntry[] = [{ type: 'attempt-started', attempt: number, token: lease.token, version: agent.version, former }]
+  for (const what of found.mismatches) started.push({ type: 'warning', code: 'MISMATCH_ALLOWED', message: `goes on although ${what}` })
+  await writer.write(started)
+  const inbox = new Inbox(store, runId, writer, history, entries)
+  await inbox.take()
+  return { attempt, agent, input: decode(created.input, 'input'), writer, lease, inbox }
+}
+
+/** The owner's side of the inbox: takes what has come into the journal. */
+export class Inbox {
+  readonly #store: Store
+  readonly #runId: string
+  readonly #writer: Writer
+  readonly #history: History
+  /** The newest message that was taken. */
+  seq: number
+
+  constructor(store: Store, runId: string, writer: Writer, history: History, entries: readonly Placed[]) {
+    this.#store = store
+    this.#runId = runId
+    this.#writer = writer
+    this.#history = history
+    this.seq = entries.reduce((newest, { entry }) => Math.max(newest, takenSeq(entry)), 0)
+  }
+
+  /** Resolves to whether there was anything. */
+  async take(): Promise<boolean> {
+    const messages = await this.#store.inbox(this.#runId, this.seq)
+    for (const message of messages) {
+      await this.#writer.write(entriesOf(message, this.#history))
+      this.seq = message.seq
+    }
+    return messages.length > 0
+  }
+}
+
+async function create(store: Store, options: ResolvedOptions, { runId, start }: Request): Promise<RunRow | undefined> {
+  if (!start) {
+    throw new HoldfastError('UNKNOWN_RUN', `there is no run "${runId}" in this ${store.kind} store`, { runId, advice: 'Start it with run(), or look at list()' })
+  }
+  const at = options.clock.now()
+  const entry: Entry = {
+    type: 'run-created', at, format: FORMAT, agent: start.agent.name, version: start.agent.version,
+    input: encode(start.input, { path: 'input' }),
+    ...(start.threadId !== undefined && { threadId: start.threadId }),
+  }
+  await store.create({ runId, agent: start.agent.name, threadId: start.threadId ?? null, createdAt: at, entries: [link(START, entry)] })
+  return store.get(runId)
+}
+
+function agentOf(options: ResolvedOptions, created: RunCreated, runId: string): AnyAgent {
+  const agent = options.agents.get(created.agent)
+  if (agent) return agent
+  const known = [...options.agents.keys()].join(', ') || 'none'
+  throw new HoldfastError('UNKNOWN_AGENT', `run "${runId}" belongs to agent "${created.agent}", which this runner does not have`, { runId, advice: `Its agents are: ${known}` })
+}
+
+/** What is not as it was when the run was started (R7), in words. */
+function mismatchesOf(created: RunCreated, agent: AnyAgent, { start }: Request): string[] {
+  const mismatches: string[] = []
+  if (start && start.agent.name !== created.agent) mismatches.push(`the agent is "${start.agent.name}", the run was started with "${created.agent}"`)
+  else if (agent.version !== created.version) mismatches.push(`agent "${agent.name}" has version "${agent.version}", the run was started with "${created.version}"`)
+  if (start && fingerprint(decode(encode(start.input, { path: 'input' }))) !== fingerprint(decode(created.input))) mismatches.push('the input is not the one that the run was started with')
+  return mismatches
+}
+
+const runMismatch = (runId: string, mismatches: readonly string[]): HoldfastError =>
+  new HoldfastError('RUN_MISMATCH', `run "${runId}" cannot go on: ${mismatches.join('; ')}`, {
+    runId,
+    advice: 'Use another run id for another run, resume() to go on with the recorded input, or { allowMismatch: true } if you know that it fits',
+  })
+
+/** A run that failed is not finished: it is driven again. */
+function endOf(row: RunRow, entries: readonly Placed[]): Outcome | undefined {
+  return row.status === 'completed' || row.status === 'cancelled' ? endedOutcome(row.runId, entries) : undefined
+}
+
+/** How a run ended, from its journal. @throws HoldfastError `RUN_FAILED` with the recorded error. */
+export function endedOutcome(runId: string, entries: readonly Placed[]): Outcome {
+  const end = entries.findLast(({ entry }) => entry.type === 'run-ended')?.entry
+  if (end?.type !== 'run-ended') throw new HoldfastError('STORE_CORRUPT', `the journal of run "${runId}" does not say how it ended`, { runId })
+  if (end.status === 'cancelled') return { status: 'cancelled', reason: end.reason ?? '' }
+  if (end.status === 'completed') return { status: 'completed', result: end.result && decode(end.result, 'result') }
+  const cause = end.error && decode(end.error, 'error')
+  if (HoldfastError.isInstance(cause)) throw cause
+  throw new HoldfastError('RUN_FAILED', `run "${runId}" failed: ${cause instanceof Error ? cause.message : String(cause)}`, {
+    runId, cause, advice: 'What was done is kept: run() or resume() drives it again from there',
+  })
+}

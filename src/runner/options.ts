@@ -1,0 +1,127 @@
+/** What a runner is made with, checked once. */
+import type { Clock } from '../core/clock.ts'
+import { systemClock } from '../core/clock.ts'
+import { systemRandom, type Random } from '../core/random.ts'
+import { HoldfastError } from '../errors.ts'
+import type { Store } from '../journal/store.ts'
+import { resolveRetry, resolveTimeouts, type OnIncompleteTool, type RetryPolicy, type TimeoutPolicy } from '../reliability/index.ts'
+import type { RunPolicies } from '../run/attempt.ts'
+import type { StampedEvent } from '../run/events.ts'
+import type { AnyAgent } from './agent.ts'
+
+export interface RunnerOptions {
+  /** The agents that this runner can start and resume, each name once. */
+  readonly agents: readonly AnyAgent[]
+  /** Where runs are kept. Absent, with policies: in this process only, for retries and time limits. Absent, without: nothing is changed at all. */
+  readonly store?: Store
+  /** How failed model requests, idempotent tools and reads are tried again. Default: 4 tries, exponential backoff with jitter. `false`: one try. */
+  readonly retry?: RetryPolicy | false
+  /** Time limits, ms. Default: none. */
+  readonly timeouts?: TimeoutPolicy
+  /** What becomes of a call in doubt whose tool does not say. Default `refuse`: the run waits for `resolve`. */
+  readonly onIncompleteTool?: OnIncompleteTool
+  /** What becomes of recorded answers when the model, settings, system text or tools changed since. Default `replay`: they stand, with a warning. */
+  readonly onConfigChange?: 'replay' | 'diverge' | 'refuse'
+  /** How long a lease lasts without renewal, ms: after that another process may take over from one that cannot be seen to be dead. Default 30000. */
+  readonly leaseMs?: number
+  /** How long a run that can only wait is watched for new work before it suspends, ms. Default 500. */
+  readonly idleMs?: number
+  /** How long an older recorded result that is still expected may hold back younger ones, ms. Default 100. */
+  readonly replayHoldMs?: number
+  /** How long running steps may take to end when the runner is closed, ms. Default 5000. */
+  readonly drainMs?: number
+  /** Largest result of a tool or step that is recorded, bytes of its JSON. Default 4194304. */
+  readonly maxResultBytes?: number
+  /** Told everything that happens in every run, in order. What it throws is ignored. */
+  readonly onEvent?: (event: StampedEvent) => void
+  /** For tests. */
+  readonly clock?: Clock
+  /** For tests: a source of numbers in [0, 1). */
+  readonly random?: Random
+}
+
+export interface ResolvedOptions {
+  readonly agents: ReadonlyMap<string, AnyAgent>
+  readonly store: Store | undefined
+  /** There is nothing to do for this runner but to call handlers. */
+  readonly isPlain: boolean
+  readonly policies: RunPolicies
+  readonly leaseMs: number
+  readonly drainMs: number
+  readonly onEvent: (event: StampedEvent) => void
+  readonly clock: Clock
+  readonly random: Random
+}
+
+const KNOWN: ReadonlySet<string> = new Set([
+  'agents', 'store', 'retry', 'timeouts', 'onIncompleteTool', 'onConfigChange', 'leaseMs', 'idleMs', 'replayHoldMs', 'drainMs', 'maxResultBytes', 'onEvent', 'clock', 'random',
+] satisfies (keyof RunnerOptions)[])
+
+/** @throws HoldfastError `INVALID_OPTIONS`, `INVALID_POLICY`, `DUPLICATE_AGENT`, with the path. */
+export function resolveOptions(options: RunnerOptions): ResolvedOptions {
+  if (typeof options !== 'object' || options === null) throw invalid('options must be an object')
+  for (const key of Object.keys(options)) if (!KNOWN.has(key)) throw invalid(`${key} is not an option of createRunner`, `The options are ${[...KNOWN].join(', ')}`)
+  const { store, clock = systemClock, random = systemRandom } = options
+  if (store !== undefined && typeof store.append !== 'function') throw invalid('store must be a store, such as sqliteStore("runs.db")')
+  const policies: RunPolicies = {
+    retry: resolveRetry(options.retry),
+    timeouts: resolveTimeouts(options.timeouts),
+    onIncompleteTool: oneOf('onIncompleteTool', options.onIncompleteTool, ['refuse', 'rerun', 'skip', 'reconcile'], 'refuse'),
+    onConfigChange: oneOf('onConfigChange', options.onConfigChange, ['replay', 'diverge', 'refuse'], 'replay'),
+    idleMs: duration('idleMs', options.idleMs, 500),
+    replayHoldMs: duration('replayHoldMs', options.replayHoldMs, 100),
+    maxResultBytes: duration('maxResultBytes', options.maxResultBytes, 4 * 1024 * 1024),
+  }
+  return {
+    agents: agentsByName(options.agents),
+    store,
+    isPlain: !store && options.retry === undefined && options.timeouts === undefined,
+    policies,
+    leaseMs: duration('leaseMs', options.leaseMs, 30_000, 100),
+    drainMs: duration('drainMs', options.drainMs, 5_000),
+    onEvent: options.onEvent ?? (() => {}),
+    clock,
+    random,
+  }
+}
+
+function agentsByName(agents: unknown): ReadonlyMap<string, AnyAgent> {
+  if (!Array.isArray(agents)) throw invalid('agents must be an array of agents', 'Make them with defineAgent(name, handler)')
+  const byName = new Map<string, AnyAgent>()
+  for (const [i, agent] of (agents as AnyAgent[]).entries()) {
+    if (typeof agent?.name !== 'string' || typeof agent.handler !== 'function') throw invalid(`agents[${i}] is not an agent`, 'Make it with defineAgent(name, handler)')
+    if (byName.has(agent.name)) {
+      throw new HoldfastError('DUPLICATE_AGENT', `agents[${i}]: two agents are called "${agent.name}"`, { advice: 'A run is resumed by the name of its agent: give each its own' })
+    }
+    byName.set(agent.name, agent)
+  }
+  return byName
+}
+
+function duration(path: string, value: number | undefined, fallback: number, least = 0): number {
+  if (value === undefined) return fallback
+  if (typeof value !== 'number' || !Number.isFinite(value) || value < least) throw invalid(`${path} must be a number >= ${least}, got ${String(value)}`)
+  return value
+}
+
+function oneOf<T extends string>(path: string, value: T | undefined, allowed: readonly T[], fallback: T): T {
+  if (value === undefined) return fallback
+  if (!allowed.includes(value)) throw invalid(`${path} must be one of ${allowed.join(', ')}, got ${JSON.stringify(value)}`)
+  return value
+}
+
+const invalid = (message: string, advice?: string): HoldfastError => new HoldfastError('INVALID_OPTIONS', message, advice === undefined ? {} : { advice })
+
+/** What a run id may be: safe in every store, in a file name, a URL and a shell. */
+const RUN_ID = /^[A-Za-z0-9][A-Za-z0-9._:@+-]{0,199}$/
+
+/** @throws HoldfastError `MISSING_RUN_ID`, `INVALID_RUN_ID`. */
+export function checkRunId(runId: unknown): string {
+  if (runId === undefined || runId === null || runId === '') {
+    throw new HoldfastError('MISSING_RUN_ID', 'a run needs an id', { advice: 'Pass { runId } made of what the run is about, such as "ticket-123": the same id resumes it' })
+  }
+  if (typeof runId === 'string' && RUN_ID.test(runId)) return runId
+  throw new HoldfastError('INVALID_RUN_ID', `${JSON.stringify(runId)?.slice(0, 80)} cannot be a run id`, {
+    advice: 'Use 1 to 200 letters, digits and . _ : @ + - and begin with a letter or digit',
+  })
+}

@@ -1,0 +1,75 @@
+/** A decision from outside about a step that waits (R6): checked, and put into the run's inbox. */
+import { isInDoubt } from '../effects/doubt.ts'
+import { HoldfastError } from '../errors.ts'
+import { unlink, type Placed } from '../journal/chain.ts'
+import { encode } from '../journal/codec.ts'
+import type { Decision, EffectRef, SuspendReason } from '../journal/entry.ts'
+import type { Store } from '../journal/store.ts'
+import { History } from '../replay/history.ts'
+import type { Message } from '../run/inbox.ts'
+import { ownership } from '../run/lease.ts'
+
+export type DecisionInput = 'rerun' | 'skip' | 'reuse' | { readonly result: unknown }
+
+/** Needs the store only: a person may decide where no agent is at hand. The run goes on when it is resumed. */
+export async function decide(store: Store, runId: string, step: string, input: DecisionInput, now: number): Promise<void> {
+  const decision = decisionOf(input)
+  const row = await store.get(runId)
+  if (!row) throw new HoldfastError('UNKNOWN_RUN', `there is no run "${runId}" in this ${store.kind} store`, { runId, advice: 'Look at the list of runs' })
+  const { entries } = unlink(runId, await store.read(runId))
+  const history = new History()
+  for (const { entry, seq } of entries) history.apply(entry, seq)
+  const isDriven = !ownership(row, now).free
+  const question = questionOf(entries, history, step, isDriven)
+  if (!question) throw nothingToResolve(runId, step, row.status, questionsIn(entries, history, isDriven))
+  if (decision.type === 'reuse' && !question.canReuse) {
+    throw new HoldfastError('NOTHING_TO_RESOLVE', `step "${step}" of run "${runId}" has no earlier result to reuse`, { runId, step, advice: 'Choose rerun, skip, or give its result' })
+  }
+  const message: Message = { type: 'decision', step, effect: question.effect, decision }
+  const asked = entries.filter(({ entry }) => entry.type === 'decision' && entry.step === step).length
+  const sent = await store.send(runId, { question: `resolve ${step} ${asked}`, body: JSON.stringify(message), now })
+  if (sent === null) {
+    throw new HoldfastError('NOTHING_TO_RESOLVE', `step "${step}" of run "${runId}" was resolved already`, { runId, step, advice: 'Resume the run to go on' })
+  }
+}
+
+interface Question {
+  readonly effect: EffectRef
+  readonly canReuse: boolean
+}
+
+/** What can be decided about a step: it is in doubt, or a call that a suspended run waits with. */
+function questionOf(entries: readonly Placed[], history: History, step: string, isDriven: boolean): Question | undefined {
+  const own = history.ledger.effects.get(step)
+  if (own && isInDoubt(own, () => isDriven && own.state === 'started')) return { effect: own.ref, canReuse: false }
+  const reason = lastReasons(entries).find((r) => r.step === step)
+  if (!reason) return undefined
+  const effects = reason.effects.flatMap((id) => history.ledger.effects.get(id) ?? [])
+  const [first] = effects
+  return first && { effect: first.ref, canReuse: effects.some((effect) => effect.outcome !== undefined) }
+}
+
+type Waiting = SuspendReason & { readonly type: 'in-doubt' | 'repeat' }
+
+function lastReasons(entries: readonly Placed[]): Waiting[] {
+  const last = entries.findLast(({ entry }) => entry.type === 'suspended' || entry.type === 'attempt-started' || entry.type === 'run-ended')?.entry
+  return last?.type === 'suspended' ? last.reasons.filter((r): r is Waiting => r.type === 'in-doubt' || r.type === 'repeat') : []
+}
+
+/** Ids of all steps that can be resolved now. */
+function questionsIn(entries: readonly Placed[], history: History, isDriven: boolean): string[] {
+  const doubts = history.ledger.allStanding().filter((effect) => isInDoubt(effect, () => isDriven && effect.state === 'started'))
+  return [...new Set([...lastReasons(entries).map((r) => r.step), ...doubts.map((effect) => effect.step.id)])]
+}
+
+function nothingToResolve(runId: string, step: string, status: string, open: readonly string[]): HoldfastError {
+  const advice = open.length > 0 ? `What can be resolved: ${open.join(', ')}` : 'Nothing of this run waits for a decision'
+  return new HoldfastError('NOTHING_TO_RESOLVE', `step "${step}" of run "${runId}" (${status}) does not wait for a decision`, { runId, step, advice })
+}
+
+/** @throws HoldfastError `INVALID_OPTIONS`, `VALUE_NOT_STORABLE`. */
+function decisionOf(input: DecisionInput): Decision {
+  if (input === 'rerun' || input === 'skip' || input === 'reuse') return { type: input }
+  if (typeof input === 'object' && input !== null && 'result' in input) return { type: 'result', value: encode(input.result, { path: 'result' }) }
+  throw new HoldfastError('INVALID_OPTIONS', `a decision must be "rerun", "skip", "reuse" or { result }, got ${JSON.stringify(input)}`)
+}

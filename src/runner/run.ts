@@ -1,0 +1,211 @@
+/** A run, as its handler sees it. */
+import type { LanguageModelV4 } from '@ai-sdk/provider'
+import type { ToolSet } from 'ai'
+import { wrapModel, type DurableModelOptions, type Locate } from '../ai-sdk/model.ts'
+import type { OutsidePolicy } from '../ai-sdk/outside.ts'
+import { settleResult } from '../ai-sdk/result.ts'
+import { wrapTools, type ToolPolicies } from '../ai-sdk/tools.ts'
+import { isAsyncIterable } from '../ai-sdk/iterator.ts'
+import { HoldfastError } from '../errors.ts'
+import { canonical } from '../journal/canonical.ts'
+import { hash } from '../core/hash.ts'
+import { NO_RETRY } from '../reliability/index.ts'
+import { currentContext, inContext } from '../run/current.ts'
+import type { Drive } from '../run/drive.ts'
+import type { StepSpec } from '../run/step.ts'
+import type { Agent } from './agent.ts'
+
+export interface StepOptions {
+  /** Tells apart steps of one name that run side by side, and gives the step a place of its own whatever its order. */
+  readonly key?: string | number
+  /** What the step asks for: with it a recorded result is used only for the same input. Must be storable. */
+  readonly input?: unknown
+  /** The step may run twice with the same key: it needs no record before it starts. Default false. */
+  readonly idempotent?: boolean
+}
+
+export interface Run {
+  readonly runId: string
+  /** Which attempt this is, from 1. */
+  readonly attempt: number
+  /** Whether recorded results are still to be replayed. */
+  readonly replaying: boolean
+  /** Aborts when the attempt is over: pass it on to what is not a step. */
+  readonly signal: AbortSignal
+  /** The model as steps of this run; the same object where the runner has neither store nor policies. */
+  model<M extends LanguageModelV4>(model: M, options?: DurableModelOptions): M
+  /** The tools as steps of this run; the same object where the runner has neither store nor policies. */
+  tools<TOOLS extends ToolSet>(tools: TOOLS, policies?: ToolPolicies<TOOLS>): TOOLS
+  /**
+   * A unit of work with effects: recorded before it starts and when it has ended, never run twice silently.
+   *
+   * @example
+   * const receipt = await run.step('charge', { input: order }, () => payments.charge(order))
+   */
+  step<T>(name: string, fn: () => PromiseLike<T> | T): Promise<T>
+  step<T>(name: string, options: StepOptions, fn: () => PromiseLike<T> | T): Promise<T>
+  /** A step without effects: what it read is recorded, so the handler sees the same when it is driven again. */
+  read<T>(name: string, fn: () => PromiseLike<T> | T): Promise<T>
+  read<T>(name: string, options: Omit<StepOptions, 'idempotent'>, fn: () => PromiseLike<T> | T): Promise<T>
+  /**
+   * A line of steps of its own: what runs side by side belongs in branches.
+   *
+   * @example
+   * await Promise.all(regions.map((region) => run.branch(region, () => review(region))))
+   */
+  branch<T>(key: string, fn: () => PromiseLike<T> | T): Promise<T>
+  /** Runs another agent as a part of this run, with a branch and a recorded result of its own. */
+  agent<INPUT, RESULT>(child: Agent<INPUT, RESULT>, input: INPUT, options?: { readonly key?: string | number }): Promise<RESULT>
+}
+
+/** The run of a drive; steps belong to the branch that is current where they are asked for. */
+export function runOf(drive: Drive): Run {
+  const { attempt } = drive
+  const locate = (): NonNullable<ReturnType<Locate>> => {
+    const context = currentContext()
+    return { drive, branch: context?.drive === drive ? context.branch : '' }
+  }
+  const step = <T>(kind: 'step' | 'read', name: string, options: StepOptions | (() => PromiseLike<T> | T), fn?: () => PromiseLike<T> | T): Promise<T> => {
+    const [given, work] = typeof options === 'function' ? [{}, options] : [options, fn!]
+    return drive.perform(stepSpec(locate().branch, kind, name, given, work, drive)) as Promise<T>
+  }
+  return {
+    runId: attempt.runId,
+    attempt: attempt.options.number,
+    get replaying() {
+      return drive.machine.replaysLeft > 0
+    },
+    get signal() {
+      return attempt.signal
+    },
+    model: (model, options) => wrapModel(model, locate, options),
+    tools: (tools, policies = {}) => wrapTools(tools, policies, locate),
+    step: <T>(name: string, options: StepOptions | (() => PromiseLike<T> | T), fn?: () => PromiseLike<T> | T) => step('step', name, options, fn),
+    read: <T>(name: string, options: StepOptions | (() => PromiseLike<T> | T), fn?: () => PromiseLike<T> | T) => step('read', name, options, fn),
+    branch: (key, fn) => inBranch(drive, locate().branch, key, fn),
+    agent: async <INPUT, RESULT>(child: Agent<INPUT, RESULT>, input: INPUT, options: { readonly key?: string | number } = {}) =>
+      drive.perform({
+        ...stepSpec(locate().branch, 'agent', child.name, { input, ...options, key: options.key ?? '', idempotent: true }, async () =>
+          settleResult(await child.handler(currentRun()!, input)), drive),
+        claim: {
+          branch: locate().branch,
+          kind: 'agent',
+          name: child.name,
+          place: { type: 'key', key: String(options.key ?? '') },
+          fingerprint: printOf(`agent "${child.name}"`, { version: child.version, input }),
+          hasInput: true,
+        },
+        timeoutMs: undefined,
+      }) as Promise<RESULT>,
+  }
+}
+
+function stepSpec(branch: string, kind: 'step' | 'read' | 'agent', name: string, options: StepOptions, work: () => unknown, drive: Drive): StepSpec {
+  const { policies } = drive.attempt
+  const label = `${kind} "${name}"`
+  const repeatable = kind !== 'step' || options.idempotent === true
+  const onIncomplete = policies.onIncompleteTool === 'reconcile' ? 'refuse' : policies.onIncompleteTool
+  return {
+    claim: {
+      branch,
+      kind,
+      name,
+      place: options.key === undefined ? { type: 'number' } : { type: 'key', key: String(options.key) },
+      fingerprint: printOf(label, options.input),
+      hasInput: options.input !== undefined || options.key !== undefined,
+      ...(!repeatable && { effect: { name, key: options.key === undefined ? '' : String(options.key), policy: { onIncomplete, allowRepeat: false, keyed: false } } }),
+    },
+    label,
+    input: options.input,
+    hasInside: true,
+    retry: repeatable && kind !== 'agent' ? policies.retry : NO_RETRY,
+    timeoutMs: policies.timeouts.toolMs,
+    maxBytes: policies.maxResultBytes,
+    work,
+  }
+}
+
+/** An input that has no fingerprint is refused before anything runs: the user wrote it, and can write it otherwise. */
+function printOf(label: string, input: unknown): string {
+  return hash(input === undefined ? '' : canonical(input, `input of ${label}`))
+}
+
+async function inBranch<T>(drive: Drive, parent: string, key: string, fn: () => PromiseLike<T> | T): Promise<T> {
+  const as = { type: 'b', name: key } as const
+  const branch = drive.machine.openBranch(parent, as)
+  if (branch === undefined) {
+    throw new HoldfastError('AMBIGUOUS_STEP', `run "${drive.attempt.runId}": branch "${key}" is open already`, {
+      runId: drive.attempt.runId,
+      advice: 'Give each line of work a key of its own',
+    })
+  }
+  let value: T
+  try {
+    value = await inContext({ drive, branch }, fn)
+  } catch (error) {
+    drive.machine.closeBranch(branch, as)
+    throw error
+  }
+  if (!isAsyncIterable(value)) {
+    drive.machine.closeBranch(branch, as)
+    return value
+  }
+  // The branch lives as long as what it returned is read, and each `next` belongs to it.
+  const iterator = value[Symbol.asyncIterator]()
+  const enter = <R>(call: () => R): R => inContext({ drive, branch }, call)
+  const close = (): void => drive.machine.closeBranch(branch, as)
+  const wrapped: AsyncIterator<unknown> & AsyncIterable<unknown> = {
+    async next() {
+      const result = await enter(() => iterator.next())
+      if (result.done) close()
+      return result
+    },
+    async return(result) {
+      close()
+      return (await enter(() => iterator.return?.(result))) ?? { done: true, value: result }
+    },
+    [Symbol.asyncIterator]: () => wrapped,
+  }
+  return wrapped as T
+}
+
+/** Where the code that runs right now belongs to, for durable models and tools at module level. */
+const locateCurrent: Locate = () => currentContext()
+
+/**
+ * The run that the current code belongs to; undefined outside every run.
+ *
+ * @example
+ * await currentRun()?.branch('audit', () => audit(order))
+ */
+export function currentRun(): Run | undefined {
+  const context = currentContext()
+  return context && runOf(context.drive)
+}
+
+/**
+ * A model whose requests are steps of whatever run and branch is current. Outside a run it is the plain model.
+ *
+ * @throws HoldfastError `INVALID_OPTIONS` when it is not a model object (a model id has to be resolved first, by a provider).
+ * @example
+ * const agent = new ToolLoopAgent({ model: durable(openai('gpt-6')), tools: durableTools({ search, refund }) })
+ */
+export function durable<M extends LanguageModelV4>(model: M, options: DurableModelOptions = {}): M {
+  if (typeof model !== 'object' || model === null || typeof model.doGenerate !== 'function') {
+    throw new HoldfastError('INVALID_OPTIONS', `durable() takes a language model object, got ${typeof model}`, {
+      advice: 'Make one with a provider, such as openai("gpt-6")',
+    })
+  }
+  return wrapModel(model, locateCurrent, options)
+}
+
+/**
+ * Tools whose calls are steps of whatever run and branch is current. Outside a run they behave as the plain tools.
+ *
+ * @throws HoldfastError `UNKNOWN_TOOL` for a policy without its tool, `INVALID_POLICY` for a wrong one.
+ * @example
+ * const tools = durableTools({ search, refund }, { search: { readOnly: true, timeoutMs: 10_000 } })
+ */
+export function durableTools<TOOLS extends ToolSet>(tools: TOOLS, policies: ToolPolicies<TOOLS> = {}, options: OutsidePolicy = {}): TOOLS {
+  return wrapTools(tools, policies, locateCurrent, options)
+}

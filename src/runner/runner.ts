@@ -1,0 +1,235 @@
+/** The face: starts, resumes, watches and settles runs. */
+import { randomUUID } from 'node:crypto'
+import { sleep } from '../core/clock.ts'
+import { HoldfastError } from '../errors.ts'
+import { unlink, type Placed } from '../journal/chain.ts'
+import type { RunFilter, RunRow, Store } from '../journal/store.ts'
+import { settleResult } from '../ai-sdk/result.ts'
+import { memoryStore } from '../stores/memory.ts'
+import { countDriven } from '../run/current.ts'
+import type { StampedEvent } from '../run/events.ts'
+import type { Agent, AnyAgent } from './agent.ts'
+import { driveAttempt, type Current } from './drive-attempt.ts'
+import { EventStream, type RunStream } from './event-stream.ts'
+import { endedOutcome, open, type OpenAttempt, type Request } from './open.ts'
+import { checkRunId, resolveOptions, type ResolvedOptions, type RunnerOptions } from './options.ts'
+import type { Outcome } from './outcome.ts'
+import { plainRun } from './plain.ts'
+import { decide, type DecisionInput } from './resolve.ts'
+
+export interface CallOptions {
+  /** Ends this attempt when it aborts; the run stays resumable. The call rejects with the signal's reason. */
+  readonly signal?: AbortSignal
+  /** Goes on although the agent's version, its name or the input is not what the run was started with. Default false. */
+  readonly allowMismatch?: boolean
+  /** Told what happens in this call, after the runner's own `onEvent`. */
+  readonly onEvent?: (event: StampedEvent) => void
+}
+
+export interface RunOptions extends CallOptions {
+  /** The id of the run: the same id resumes it. May be left out only where the runner has no store. */
+  readonly runId?: string
+  /** Groups runs, such as the turns of one chat. */
+  readonly threadId?: string
+}
+
+export interface Runner {
+  /**
+   * Starts the run; or resumes it where it stopped; or returns what was recorded.
+   *
+   * @throws HoldfastError `RUN_FAILED` with the handler's error as cause (or the handler's own HoldfastError), `RUN_MISMATCH`,
+   * `MISSING_RUN_ID`, `INVALID_RUN_ID`, `UNKNOWN_AGENT`, `VALUE_NOT_STORABLE` for an input that cannot be encoded, a `STORE_...` code.
+   */
+  run<INPUT, RESULT>(agent: Agent<INPUT, RESULT> | string, input: INPUT, options?: RunOptions): Promise<Outcome<RESULT>>
+  /** Goes on with a run whose input is in the journal. @throws HoldfastError as {@link Runner.run}, and `UNKNOWN_RUN`. */
+  resume(runId: string, options?: CallOptions): Promise<Outcome>
+  /** As `run`, told event by event; `.outcome` is what `run` would have given. */
+  stream<INPUT, RESULT>(agent: Agent<INPUT, RESULT> | string, input: INPUT, options?: RunOptions): RunStream<RESULT>
+  /** Waits until the run has come to an end, whoever drives it. Looks every `pollMs` (default 200). @throws HoldfastError `UNKNOWN_RUN`, `RUN_FAILED`. */
+  result(runId: string, options?: { readonly signal?: AbortSignal; readonly pollMs?: number }): Promise<Outcome>
+  /**
+   * Settles a step that is in doubt, or a call that waits because it would repeat an effect.
+   *
+   * @param step Its id, as the reason of the suspended run and `holdfast show` name it.
+   * @param decision `rerun`: it may run (again). `skip`: it does not run, the model is told that the outcome is unknown. `reuse`: the call is answered
+   * with what the earlier one gave. `{ result }`: it is answered with this.
+   * @returns With `resume: true` what `resume` gives.
+   * @throws HoldfastError `UNKNOWN_RUN`, `UNKNOWN_STEP`, `NOTHING_TO_RESOLVE`.
+   */
+  resolve(runId: string, step: string, decision: DecisionInput, options?: CallOptions & { readonly resume?: boolean }): Promise<Outcome | undefined>
+  list(filter?: RunFilter): Promise<RunRow[]>
+  get(runId: string): Promise<RunRow | undefined>
+  /** The entries of the run's journal, oldest first. @throws HoldfastError `UNKNOWN_RUN`. */
+  history(runId: string): Promise<readonly Placed[]>
+  /** Ends: running steps may end within `drainMs`, none starts; what is left suspends. Then the store is closed. */
+  close(): Promise<void>
+}
+
+/**
+ * Makes a runner. Without a store and policies it changes nothing: `run.model(m) === m`.
+ *
+ * @throws HoldfastError `INVALID_OPTIONS`, `INVALID_POLICY`, `DUPLICATE_AGENT`.
+ * @example
+ * const runner = createRunner({ agents: [support], store: sqliteStore('runs.db') })
+ * const outcome = await runner.run(support, { question }, { runId: 'ticket-123' })
+ */
+export function createRunner(options: RunnerOptions): Runner {
+  return new DefaultRunner(resolveOptions(options))
+}
+
+class DefaultRunner implements Runner {
+  readonly #options: ResolvedOptions
+  readonly #store: Store
+  #opened: Promise<void> | undefined
+  #closed: Promise<void> | undefined
+  /** The attempts that this runner drives. */
+  readonly #driven = new Map<OpenAttempt, { readonly current: Current; readonly done: Promise<unknown> }>()
+
+  constructor(options: ResolvedOptions) {
+    this.#options = options
+    this.#store = options.store ?? memoryStore()
+  }
+
+  async run<INPUT, RESULT>(agent: Agent<INPUT, RESULT> | string, input: INPUT, options: RunOptions = {}): Promise<Outcome<RESULT>> {
+    const known = this.#agent(agent)
+    const runId = options.runId === undefined && !this.#options.store ? `run-${randomUUID()}` : checkRunId(options.runId)
+    if (this.#options.isPlain) return this.#runPlain(known, runId, input, options) as Promise<Outcome<RESULT>>
+    return this.#drive(options, {
+      runId,
+      start: { agent: known, input, ...(options.threadId !== undefined && { threadId: options.threadId }) },
+    }) as Promise<Outcome<RESULT>>
+  }
+
+  async resume(runId: string, options: CallOptions = {}): Promise<Outcome> {
+    return this.#drive(options, { runId: checkRunId(runId) })
+  }
+
+  stream<INPUT, RESULT>(agent: Agent<INPUT, RESULT> | string, input: INPUT, options: RunOptions = {}): RunStream<RESULT> {
+    return new EventStream((onEvent) => this.run(agent, input, { ...options, onEvent: both(options.onEvent, onEvent) }))
+  }
+
+  async result(runId: string, options: { readonly signal?: AbortSignal; readonly pollMs?: number } = {}): Promise<Outcome> {
+    const { clock } = this.#options
+    for (;;) {
+      const row = await this.#row(runId)
+      if (row.status !== 'running' && row.status !== 'suspended') return this.#end(row)
+      await sleep(clock, options.pollMs ?? 200, options.signal)
+    }
+  }
+
+  async resolve(runId: string, step: string, decision: DecisionInput, options: CallOptions & { readonly resume?: boolean } = {}): Promise<Outcome | undefined> {
+    await this.#ready()
+    await decide(this.#store, checkRunId(runId), step, decision, this.#options.clock.now())
+    return options.resume ? this.resume(runId, options) : undefined
+  }
+
+  async list(filter?: RunFilter): Promise<RunRow[]> {
+    await this.#ready()
+    return this.#store.list(filter)
+  }
+
+  async get(runId: string): Promise<RunRow | undefined> {
+    await this.#ready()
+    return this.#store.get(checkRunId(runId))
+  }
+
+  async history(runId: string): Promise<readonly Placed[]> {
+    await this.#row(runId)
+    return unlink(runId, await this.#store.read(runId)).entries
+  }
+
+  close(): Promise<void> {
+    return (this.#closed ??= this.#drain())
+  }
+
+  async #drain(): Promise<void> {
+    const { clock, drainMs } = this.#options
+    const driven = [...this.#driven]
+    for (const [{ attempt }] of driven) attempt.draining = true
+    const over = new AbortController()
+    const settled = Promise.all(driven.map(([, { current }]) => current.drive?.settled()))
+    await Promise.race([settled, sleep(clock, drainMs, over.signal).catch(() => {})])
+    over.abort()
+    for (const [{ attempt }] of driven) {
+      attempt.abort(new HoldfastError('RUNNER_CLOSED', 'the runner was closed', { runId: attempt.runId, advice: 'Resume the run with another runner' }))
+    }
+    await Promise.all(driven.map(([, { done }]) => done.catch(() => {})))
+    await this.#opened?.catch(() => {})
+    await this.#store.close()
+  }
+
+  async #drive(options: CallOptions, asked: Pick<Request, 'runId' | 'start'>): Promise<Outcome> {
+    options.signal?.throwIfAborted()
+    await this.#ready()
+    const onEvent = both(this.#options.onEvent, options.onEvent)
+    const opened = await open(this.#store, this.#options, { ...asked, allowMismatch: options.allowMismatch ?? false, onEvent })
+    if (opened.type === 'ended') return opened.outcome
+    const { attempt } = opened.attempt
+    const onAbort = (): void => attempt.abort(options.signal!.reason)
+    if (options.signal?.aborted) onAbort()
+    options.signal?.addEventListener('abort', onAbort, { once: true })
+    const current: Current = {}
+    const uncount = countDriven()
+    const done = driveAttempt(opened.attempt, current)
+    this.#driven.set(opened.attempt, { current, done })
+    try {
+      return await done
+    } finally {
+      uncount()
+      this.#driven.delete(opened.attempt)
+      options.signal?.removeEventListener('abort', onAbort)
+    }
+  }
+
+  async #runPlain(agent: AnyAgent, runId: string, input: unknown, { signal }: CallOptions): Promise<Outcome> {
+    this.#refuseClosed()
+    const handler = agent.handler as (run: unknown, input: unknown) => unknown
+    return { status: 'completed', result: await settleResult(await handler(plainRun(runId, signal ?? new AbortController().signal), input)) }
+  }
+
+  #agent(agent: AnyAgent | string): AnyAgent {
+    const name = typeof agent === 'string' ? agent : agent?.name
+    const known = this.#options.agents.get(name)
+    if (known && (typeof agent === 'string' || known === agent)) return known
+    const advice = known
+      ? `Another agent of that name is in its agents`
+      : `Its agents are: ${[...this.#options.agents.keys()].join(', ') || 'none'}. Add it to createRunner({ agents })`
+    throw new HoldfastError('UNKNOWN_AGENT', `this runner does not have agent ${JSON.stringify(name)}`, { advice })
+  }
+
+  #ready(): Promise<void> {
+    this.#refuseClosed()
+    return (this.#opened ??= this.#store.open().catch((error: unknown) => {
+      // The next call tries again: the reason may be gone by then.
+      this.#opened = undefined
+      throw error
+    }))
+  }
+
+  #refuseClosed(): void {
+    if (this.#closed) throw new HoldfastError('RUNNER_CLOSED', 'the runner was closed', { advice: 'Make another one with createRunner' })
+  }
+
+  async #row(runId: string): Promise<RunRow> {
+    await this.#ready()
+    const row = await this.#store.get(checkRunId(runId))
+    if (!row) throw new HoldfastError('UNKNOWN_RUN', `there is no run "${runId}" in this ${this.#store.kind} store`, { runId, advice: 'Look at list()' })
+    return row
+  }
+
+  async #end(row: RunRow): Promise<Outcome> {
+    return endedOutcome(row.runId, await this.history(row.runId))
+  }
+}
+
+function both<E>(first: ((event: E) => void) | undefined, second: ((event: E) => void) | undefined): (event: E) => void {
+  return (event) => {
+    for (const listener of [first, second]) {
+      try {
+        listener?.(event)
+      } catch {
+        // Who listens has no part in the run.
+      }
+    }
+  }
+}
