@@ -99,8 +99,7 @@ describe('execute: tries', () => {
   it('takes a throw of a thenable as a failure of the work', async () => {
     const { run } = setup()
     const error = new Error('then')
-    const then = 'then'
-    const thenable = Object.defineProperty({}, then, { get: failing(error) }) as PromiseLike<never>
+    const thenable = new Proxy({}, { get: failing(error) }) as PromiseLike<never>
     expect(await run(() => thenable)).toMatchObject({ type: 'failed', error })
   })
 

@@ -71,7 +71,8 @@ export function bySystemCode(code: string, of: unknown): CodeVerdict | undefined
   const category = system.get(code) ?? system.get(/^SQLITE_(?:BUSY|LOCKED)/.exec(code)?.[0] ?? '')
   if (category !== undefined) return { category, rule: `code:${code}` }
   if (CERTIFICATE.test(code)) return { category: 'network', rule: `certificate:${code}`, retryable: false }
-  if (code.startsWith('HPE_')) return { category: 'network', rule: `code:${code}` } // the HTTP parser: garbage on the wire
+  // The HTTP parser's and OpenSSL's: garbage on the wire.
+  if (code.startsWith('HPE_') || code.startsWith('ERR_SSL_')) return { category: 'network', rule: `code:${code}` }
   return bySqlState(code, of)
 }
 

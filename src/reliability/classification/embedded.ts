@@ -9,7 +9,7 @@ const BEFORE_BODY = /\b(?:[\w.]*(?:error|exception)|(?:error |status )?code|(?:g
 /** The body that a text is or ends with, undefined when there is none. */
 export function embeddedBody(text: string): unknown {
   if (text.length > MAX_PARSED) return undefined
-  const start = text.search(/\{\s*["'}]|\[\s*\{/)
+  const start = text.slice(0, 200).search(/\{\s*["'}]|\[\s*\{/)
   if (start < 0 || start > 160) return undefined
   const before = text.slice(0, start).replace(BEFORE_BODY, '')
   if (!/^[\s:.,\-–()[\]]*$/.test(before)) return undefined

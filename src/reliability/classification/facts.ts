@@ -39,6 +39,10 @@ const BODY_KEYS = [
   'metadata', '$metadata', '$response', 'innererror', 'inner_error', 'extensions', 'raw', 'parameters', 'promptFeedback', 'candidates', 'choices',
   'incomplete_details', 'output', 'violations',
 ]
+/** Amazon's event streams name the failure by the key: `{ throttlingException: { message } }`. */
+const EXCEPTION_KEYS = [
+  'throttlingException', 'validationException', 'internalServerException', 'serviceUnavailableException', 'modelTimeoutException', 'modelStreamErrorException',
+]
 
 /** Collects what `value` says. What it wraps (`cause` and the like) is not part of it. */
 export function factsOf(value: unknown): Facts {
@@ -103,23 +107,16 @@ export function factsOf(value: unknown): Facts {
       if (isErrorLike(inner) || (key === 'errors' && isHistory(node))) continue
       visit(inner, depth + 1)
     }
-    for (const key of exceptionKeys(node)) {
+    for (const key of EXCEPTION_KEYS) {
+      const inner = read(node, key)
+      if (typeof inner !== 'object' || inner === null) continue
       codes.push(key)
-      visit(read(node, key), depth + 1)
+      visit(inner, depth + 1)
     }
   }
 
   visit(value, 0)
   return { names, codes, numbers, statuses, stops, texts, headers, objects: [...objects] }
-}
-
-/** Amazon's event streams name the failure by the key: `{ throttlingException: { message } }`. */
-function exceptionKeys(node: object): string[] {
-  try {
-    return Object.keys(node).slice(0, 64).filter((key) => /^[a-z]\w*Exception$/.test(key))
-  } catch {
-    return []
-  }
 }
 
 function asStatus(value: unknown): number | undefined {

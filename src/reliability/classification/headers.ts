@@ -4,6 +4,7 @@ import { read } from './layers.ts'
 /** Names in lower case, values trimmed. */
 export type HeaderMap = ReadonlyMap<string, string>
 
+const MAX_HEADERS = 256
 const NONE: HeaderMap = new Map()
 
 /** The headers of a `Headers`, a Map, pairs, or a plain object; empty when it is none of them. */
@@ -12,6 +13,7 @@ export function headersFrom(value: unknown): HeaderMap {
   const headers = new Map<string, string>()
   try {
     for (const [name, raw] of entriesOf(value)) {
+      if (headers.size >= MAX_HEADERS) break
       const text: unknown = Array.isArray(raw) ? raw[0] : raw
       if (typeof name === 'string' && (typeof text === 'string' || typeof text === 'number')) headers.set(name.toLowerCase(), String(text).trim())
     }

@@ -49,10 +49,11 @@ function providerWord(facts: Facts): Verdict | undefined {
 }
 
 /** `AbortError` is what runtimes throw for everything that a signal ended; its reason says whether a timer did it. */
-function abortName({ names }: Facts, value: unknown): Verdict | undefined {
+function abortName({ names, texts }: Facts, value: unknown): Verdict | undefined {
   if (!names.includes('AbortError')) return undefined
   if (read(value, 'originalError') !== undefined) return undefined // p-retry's: it means "do not retry", and carries what happened
-  const timedOut = [read(value, 'cause'), read(value, 'reason')].some((inner) =>
+  // Chromium up to 123 said AbortError for its own timer, too.
+  const timedOut = /^[^\n]{0,80}(?:due to (?:a )?timeout|timed out)/i.test(texts[0] ?? '') || [read(value, 'cause'), read(value, 'reason')].some((inner) =>
     namesOf(inner).some((name) => decidingName(name) === 'timeout') || bySystemCode(String(read(inner, 'code')), inner)?.category === 'timeout')
   return { category: timedOut ? 'timeout' : 'cancelled', rule: timedOut ? 'name:AbortError(TimeoutError)' : 'name:AbortError' }
 }

@@ -27,7 +27,7 @@ export const PROVIDER_CODES: Table = {
       'insufficient_permissions', 'unauthorized', 'forbidden',
     ],
     context_overflow: ['context_length_exceeded', 'context_window_exceeded', 'string_above_max_length', 'request_too_large_error', 'payload_too_large'],
-    content_filter: ['content_policy_violation', 'moderation_blocked', 'content_filter', 'sensitive_content', 'cyber_policy_violation', 'refusal'],
+    content_filter: ['content_policy_violation', 'moderation_blocked', 'content_filter', 'sensitive_content', 'cyber_policy_violation'],
     timeout: ['request_timeout', 'timeout', 'gateway_timeout', 'deadline_exceeded_error'],
   },
   azure: {
@@ -41,7 +41,6 @@ export const PROVIDER_CODES: Table = {
     timeout: ['deadline_exceeded'],
     auth: ['unauthenticated', 'permission_denied', 'api_key_invalid', 'api_key_service_blocked', 'access_token_expired', 'service_disabled'],
     quota: ['dailylimitexceeded', 'quotaexceeded', 'billing_disabled', 'billingdisabled', 'accountdisabled'],
-    cancelled: ['cancelled'],
   },
   mistral: { rate_limit: ['service_tier_capacity_exceeded'] },
   xai_groq_deepseek: { quota: ['insufficient_balance', 'blocked_api_access'], tool: ['tool_use_failed'] },
@@ -61,7 +60,7 @@ export const GENERIC_CODES: Table = {
   any: {
     server: [
       'api_error', 'server_error', 'internal_error', 'internal_server_error', 'service_unavailable', 'service_unavailable_error', 'unavailable', 'internal',
-      'bad_gateway', 'upstream_error', 'provider_error', 'backenderror', 'aborted',
+      'bad_gateway', 'upstream_error', 'provider_error', 'backenderror',
     ],
     invalid_request: [
       'invalid_request_error', 'invalid_request', 'bad_request', 'bad_request_error', 'invalid_prompt', 'invalid_argument', 'failed_precondition',
