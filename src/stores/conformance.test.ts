@@ -77,10 +77,10 @@ const BROKEN: readonly BrokenStore[] = [
   },
 
   // create and get
-  broken('stores only the first entry of a new run', (kept) => ({ create: (run) => kept.create({ ...run, entries: run.entries.slice(0, 1) }) }),
-    'MUST create a run that is running, without a lease, with its first entries'),
-  broken('takes a run without entries for none', (kept) => ({ create: async (run) => run.entries.length > 0 && kept.create(run) }),
-    'MUST create a run without entries'),
+  broken('stores only the first entry of a new run', (kept) => ({
+    create: (run) => kept.create({ ...run, entries: run.entries.slice(0, 1) }),
+  }), 'MUST create a run that is running, without a lease, with its first entries'),
+  broken('takes a run without entries for none', (kept) => ({ create: async (run) => run.entries.length > 0 && kept.create(run) }), 'MUST create a run without entries'),
   broken('overwrites a run that exists', (kept) => ({
     create: async (run) => {
       await kept.remove(run.runId, Infinity)
@@ -95,8 +95,7 @@ const BROKEN: readonly BrokenStore[] = [
       return kept.create(run)
     },
   }), 'MUST let one of several concurrent creates of an id win'),
-  broken('finds any run', (kept) => ({ get: async (runId) => await kept.get(runId) ?? (await kept.list())[0] }),
-    'MUST resolve get to undefined for a run that does not exist'),
+  broken('finds any run', (kept) => ({ get: async (runId) => await kept.get(runId) ?? (await kept.list())[0] }), 'MUST resolve get to undefined for a run that does not exist'),
   broken('hands out what it keeps', (kept) => {
     const journals = new Map<string, StoredEntry[]>()
     return {
@@ -108,9 +107,12 @@ const BROKEN: readonly BrokenStore[] = [
   }, 'MUST keep what it was given and what it gives apart from what it keeps'),
 
   // list
-  broken('lists from an index that lags behind', (kept) => ({ list: async (filter) => (await kept.list(filter)).map((row) => ({ ...row, status: 'running' })) }),
-    'MUST list the rows that get gives'),
-  broken('lists the oldest first', (kept) => ({ list: async (filter) => (await kept.list(filter)).reverse() }), 'MUST list the newest updatedAt first'),
+  broken('lists from an index that lags behind', (kept) => ({
+    list: async (filter) => (await kept.list(filter)).map((row) => ({ ...row, status: 'running' })),
+  }), 'MUST list the rows that get gives'),
+  broken('lists the oldest first', (kept) => ({
+    list: async (filter) => (await kept.list(filter)).reverse(),
+  }), 'MUST list the newest updatedAt first'),
   broken('sorts ids by the rules of a language', (kept) => ({
     list: async (filter) => (await kept.list(filter)).sort((a, b) => a.runId.localeCompare(b.runId, 'en', { numeric: true })),
   }), 'MUST list runs of one updatedAt by runId in the order of its characters'),
@@ -123,16 +125,14 @@ const BROKEN: readonly BrokenStore[] = [
       return (await kept.list(filter)).filter((row) => newest.has(row.runId))
     },
   }), 'MUST list at most limit runs, the newest of those that match'),
-  broken('has no limit by default', (kept) => ({ list: (filter) => kept.list({ limit: Infinity, ...filter }) }),
-    'MUST list 100 runs unless limit says otherwise, and all of them for Infinity'),
+  broken('has no limit by default', (kept) => ({ list: (filter) => kept.list({ limit: Infinity, ...filter }) }), 'MUST list 100 runs unless limit says otherwise, and all of them for Infinity'),
 
   // read
   broken('sorts numbers as text', (kept) => ({
     read: async (...given) => (await kept.read(...given)).sort((a, b) => (`${a.seq}` < `${b.seq}` ? -1 : 1)),
     inbox: async (...given) => (await kept.inbox(...given)).sort((a, b) => (`${a.seq}` < `${b.seq}` ? -1 : 1)),
   }), 'MUST read all entries in order', 'MUST number messages from 1 and give them in order, those after a seq only'),
-  broken('reads from seq on, not after it', (kept) => ({ read: (runId, after = 0) => kept.read(runId, Math.max(0, after - 1)) }),
-    'MUST read only the entries after the given seq'),
+  broken('reads from seq on, not after it', (kept) => ({ read: (runId, after = 0) => kept.read(runId, Math.max(0, after - 1)) }), 'MUST read only the entries after the given seq'),
   broken('throws when a run is not there to be read', (kept) => ({
     async read(runId) {
       if (!await kept.get(runId)) throw new HoldfastError('UNKNOWN_RUN', 'no such run')
@@ -141,8 +141,7 @@ const BROKEN: readonly BrokenStore[] = [
   }), 'MUST read nothing of a run that does not exist'),
 
   // lease
-  broken('notes no owner', (kept) => ({ take: (runId, lease) => kept.take(runId, { ...lease, owner: '' }) }),
-    'MUST raise the token by one when a lease is taken, and note the owner and the end'),
+  broken('notes no owner', (kept) => ({ take: (runId, lease) => kept.take(runId, { ...lease, owner: '' }) }), 'MUST raise the token by one when a lease is taken, and note the owner and the end'),
   broken('leaves the status when a lease is taken', (kept) => ({
     async take(runId, lease) {
       const status = (await kept.get(runId))?.status
@@ -162,12 +161,12 @@ const BROKEN: readonly BrokenStore[] = [
       return kept.take(runId, { ...lease, expectedToken: (await kept.get(runId))!.token })
     },
   }), 'MUST let exactly one of several concurrent takers win'),
-  broken('says that it has renewed', () => ({ renew: async () => true }),
-    'MUST move the end of the lease on renew, and nothing else',
+  broken('says that it has renewed', () => ({ renew: async () => true }), 'MUST move the end of the lease on renew, and nothing else',
     'MUST resolve renew to false, and change nothing, when the token is stale',
     'MUST resolve renew to false, and change nothing, when the lease was given back'),
-  broken('renews whatever the token', (kept) => ({ renew: async (runId, _, end) => kept.renew(runId, (await kept.get(runId))?.token ?? 0, end) }),
-    'MUST resolve renew to false, and change nothing, when the token is stale'),
+  broken('renews whatever the token', (kept) => ({
+    renew: async (runId, _, end) => kept.renew(runId, (await kept.get(runId))?.token ?? 0, end),
+  }), 'MUST resolve renew to false, and change nothing, when the token is stale'),
   broken('makes the run that is to be leased', (kept) => ({
     async take(runId, lease) {
       await kept.create({ runId, agent: '', threadId: null, createdAt: lease.now, entries: [] })
@@ -179,8 +178,9 @@ const BROKEN: readonly BrokenStore[] = [
   broken('drops the last of several entries', (kept) => ({
     append: (runId, { entries, ...batch }) => kept.append(runId, { ...batch, entries: entries.length > 1 ? entries.slice(0, -1) : entries }),
   }), 'MUST append entries after the newest and note them in the row'),
-  broken('keeps 500 entries of a batch', (kept) => ({ append: (runId, batch) => kept.append(runId, { ...batch, entries: batch.entries.slice(0, 500) }) }),
-    'MUST keep every entry of a large batch'),
+  broken('keeps 500 entries of a batch', (kept) => ({
+    append: (runId, batch) => kept.append(runId, { ...batch, entries: batch.entries.slice(0, 500) }),
+  }), 'MUST keep every entry of a large batch'),
   broken('takes resumeAt null for not given', (kept) => ({
     append(runId, { patch, ...batch }) {
       const { resumeAt, ...rest } = patch ?? {}
@@ -196,10 +196,10 @@ const BROKEN: readonly BrokenStore[] = [
   broken('does nothing when there are no entries', (kept) => ({
     append: async (runId, batch) => (batch.entries.length > 0 ? kept.append(runId, batch) : undefined),
   }), 'MUST apply a patch without entries', 'MUST refuse a patch without entries that carries a stale token'),
-  broken('refuses every append once there is a message', (kept) => ({ append: (runId, batch) => kept.append(runId, { ...batch, inboxSeq: 0 }) }),
-    'MUST append when the inbox is where the appender saw it'),
-  broken('appends one entry after the other', (kept) => ({ append: oneByOne(kept) }),
-    'MUST never show a part of an append', 'MUST store nothing of a batch whose last entry does not fit'),
+  broken('refuses every append once there is a message', (kept) => ({
+    append: (runId, batch) => kept.append(runId, { ...batch, inboxSeq: 0 }),
+  }), 'MUST append when the inbox is where the appender saw it'),
+  broken('appends one entry after the other', (kept) => ({ append: oneByOne(kept) }), 'MUST never show a part of an append', 'MUST store nothing of a batch whose last entry does not fit'),
   broken('writes the patch in a transaction of its own, first', (kept) => ({
     async append(runId, { patch, ...batch }) {
       if (patch) await kept.append(runId, { token: batch.token, entries: [], patch, now: batch.now })
@@ -209,11 +209,11 @@ const BROKEN: readonly BrokenStore[] = [
   'MUST refuse an append with INBOX_MOVED when the inbox has moved, and change nothing'),
 
   // append, refused
-  broken('ignores the token of an append', (kept) => ({ append: async (runId, batch) => kept.append(runId, await withToken(kept, runId, batch)) }),
-    'MUST refuse an append with a stale token with STALE_TOKEN, and change nothing',
+  broken('ignores the token of an append', (kept) => ({
+    append: async (runId, batch) => kept.append(runId, await withToken(kept, runId, batch)),
+  }), 'MUST refuse an append with a stale token with STALE_TOKEN, and change nothing',
     'MUST refuse a patch without entries that carries a stale token'),
-  broken('numbers entries itself', (kept) => ({ append: async (runId, batch) => kept.append(runId, await renumbered(kept, runId, batch)) }),
-    'MUST refuse entries that do not follow the newest with STALE_TOKEN, and change nothing'),
+  broken('numbers entries itself', (kept) => ({ append: async (runId, batch) => kept.append(runId, await renumbered(kept, runId, batch)) }), 'MUST refuse entries that do not follow the newest with STALE_TOKEN, and change nothing'),
   broken('numbers entries again when another was faster', (kept) => ({
     append: async (runId, batch) => kept.append(runId, batch).catch(async () => kept.append(runId, await renumbered(kept, runId, batch))),
   }), 'MUST let one of two concurrent appends of the same entries win'),
@@ -239,8 +239,7 @@ const BROKEN: readonly BrokenStore[] = [
       return seq
     },
   }), 'MUST take concurrent messages one after the other'),
-  broken('answers a question twice', (kept) => ({ send: (runId, message) => kept.send(runId, { ...message, question: null }) }),
-    'MUST take one message for a question, and change nothing at the second', 'MUST take exactly one of several concurrent answers to a question'),
+  broken('answers a question twice', (kept) => ({ send: (runId, message) => kept.send(runId, { ...message, question: null }) }), 'MUST take one message for a question, and change nothing at the second', 'MUST take exactly one of several concurrent answers to a question'),
   broken('looks whether a question was answered, and stores the answer later', (kept) => {
     const answered = new Set<string>()
     return {
@@ -252,8 +251,9 @@ const BROKEN: readonly BrokenStore[] = [
       },
     }
   }, 'MUST take exactly one of several concurrent answers to a question'),
-  broken('takes no question for one question', (kept) => ({ send: (runId, message) => kept.send(runId, { ...message, question: message.question ?? '' }) }),
-    'MUST take any number of messages without a question'),
+  broken('takes no question for one question', (kept) => ({
+    send: (runId, message) => kept.send(runId, { ...message, question: message.question ?? '' }),
+  }), 'MUST take any number of messages without a question'),
   broken('keeps one list of questions for all runs', (kept) => {
     const answered = new Set<string>()
     return {
@@ -272,8 +272,9 @@ const BROKEN: readonly BrokenStore[] = [
       return seq
     },
   }), 'MUST send without a lease, and leave lease, status and journal as they are'),
-  broken('takes messages for runs that do not exist', (kept) => ({ send: async (runId, message) => (await kept.get(runId) ? kept.send(runId, message) : 1) }),
-    'MUST refuse a message to a run that does not exist with UNKNOWN_RUN'),
+  broken('takes messages for runs that do not exist', (kept) => ({
+    send: async (runId, message) => (await kept.get(runId) ? kept.send(runId, message) : 1),
+  }), 'MUST refuse a message to a run that does not exist with UNKNOWN_RUN'),
 
   // remove
   broken('leaves the inbox of a removed run', (kept) => {
@@ -286,12 +287,11 @@ const BROKEN: readonly BrokenStore[] = [
       inbox: async (runId, after) => left.get(runId) ?? kept.inbox(runId, after),
     }
   }, 'MUST remove a run with its journal and its inbox', 'MUST let the id of a removed run be used again, with nothing of the old run'),
-  broken('removes a run that is being driven', (kept) => ({ remove: (runId) => kept.remove(runId, Infinity) }),
-    'MUST resolve remove to false, and change nothing, while a lease is held'),
-  broken('keeps a run in the very moment in which its lease ends', (kept) => ({ remove: (runId, now) => kept.remove(runId, now - 1) }),
-    'MUST remove a run whose lease has ended or was given back'),
-  broken('says that it has removed what was not there', (kept) => ({ remove: async (runId, now) => await kept.remove(runId, now) || !await kept.get(runId) }),
-    'MUST resolve remove to false for a run that does not exist'),
+  broken('removes a run that is being driven', (kept) => ({ remove: (runId) => kept.remove(runId, Infinity) }), 'MUST resolve remove to false, and change nothing, while a lease is held'),
+  broken('keeps a run in the very moment in which its lease ends', (kept) => ({ remove: (runId, now) => kept.remove(runId, now - 1) }), 'MUST remove a run whose lease has ended or was given back'),
+  broken('says that it has removed what was not there', (kept) => ({
+    remove: async (runId, now) => await kept.remove(runId, now) || !await kept.get(runId),
+  }), 'MUST resolve remove to false for a run that does not exist'),
   broken('removes every run', (kept) => ({
     async remove(runId, now) {
       for (const row of await kept.list()) if (row.runId !== runId) await kept.remove(row.runId, Infinity)
@@ -309,8 +309,9 @@ const BROKEN: readonly BrokenStore[] = [
       }
     }),
   }), 'MUST keep the bodies and sums of entries exactly'),
-  broken('normalizes Unicode in messages', (kept) => ({ send: (runId, message) => kept.send(runId, { ...message, body: message.body.normalize('NFC') }) }),
-    'MUST keep the bodies of messages exactly'),
+  broken('normalizes Unicode in messages', (kept) => ({
+    send: (runId, message) => kept.send(runId, { ...message, body: message.body.normalize('NFC') }),
+  }), 'MUST keep the bodies of messages exactly'),
   broken('cuts bodies at 64 KB', (kept) => ({
     read: async (...given) => (await kept.read(...given)).map((entry) => ({ ...entry, body: entry.body.slice(0, 65_536) })),
   }), 'MUST keep a body of 1 MB exactly'),
@@ -324,8 +325,7 @@ const BROKEN: readonly BrokenStore[] = [
     create: (run) => kept.create({ ...run, agent: run.agent.split('\0')[0]!, threadId: run.threadId && run.threadId.split('\0')[0]! }),
     send: (runId, message) => kept.send(runId, { ...message, question: message.question && message.question.split('\0')[0]! }),
   }), 'MUST keep agents and threads apart whose names differ in any character', 'MUST keep questions apart whose names differ in any character'),
-  broken('takes an empty threadId for none', (kept) => ({ create: (run) => kept.create({ ...run, threadId: run.threadId || null }) }),
-    'MUST keep a threadId without characters apart from none'),
+  broken('takes an empty threadId for none', (kept) => ({ create: (run) => kept.create({ ...run, threadId: run.threadId || null }) }), 'MUST keep a threadId without characters apart from none'),
   broken('renews all leases at once', (kept) => ({
     async renew(runId, token, end) {
       for (const row of await kept.list()) await kept.renew(row.runId, row.token, end)

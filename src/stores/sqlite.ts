@@ -20,8 +20,8 @@ import { createRun, listRuns, removeRun, renewLease, takeLease } from './sqlite/
 export type { SqliteStoreOptions } from './sqlite/options.ts'
 
 /**
- * A durable store in the SQLite file at `path` (on a local disk; `-wal` and `-shm` lie beside it and belong to it). A commit is on the disk when a
- * method resolves. Several processes may use the file at once; a call waits for its turn without blocking the event loop.
+ * A durable store in the SQLite file at `path`, on a local disk; `-wal` and `-shm` lie beside it and belong to it. A commit is on the
+ * disk when a method resolves. Several processes may use the file at once; a call waits for its turn without blocking the event loop.
  *
  * A relative path counts from the working directory at this call. Nothing is opened before `open()`, which throws
  * `STORE_EPHEMERAL` on a host whose disk does not last, `STORE_NOT_FOUND`, `STORE_EMPTY`, `STORE_FOREIGN`, `STORE_NEWER`,
@@ -42,7 +42,8 @@ function storeAt(file: string, options: Required<SqliteStoreOptions>, clock: Clo
 
   const opened = async (): Promise<Connection> => {
     if (opening) return opening
-    throw new HoldfastError('STORE_UNAVAILABLE', `the store ${file} is not open`, { advice: 'Call open() first, and nothing after close()' })
+    const advice = 'Call open() first, and nothing after close()'
+    throw new HoldfastError('STORE_UNAVAILABLE', `the store ${file} is not open`, { advice })
   }
   const whenFree = async <T>(work: () => T, runId?: string): Promise<T> => {
     try {
@@ -103,6 +104,6 @@ function refuseEphemeralDisk(file: string, { ephemeral }: Required<SqliteStoreOp
   const host = ephemeral ? undefined : ephemeralDisk(process.env)
   if (host === undefined) return
   throw new HoldfastError('STORE_EPHEMERAL', `${file} would not last: the disk of ${host} is thrown away with the process`, {
-    advice: 'Use a store on a server (Postgres); or pass { ephemeral: true } when runs may be lost, or when the path is on a volume that stays',
+    advice: 'Use a store on a server, or pass { ephemeral: true } when runs may be lost or the path is on a volume that stays',
   })
 }

@@ -18,7 +18,9 @@ export const appendRefusedRules = [
 
   rule('MUST refuse a patch without entries that carries a stale token', async ({ store }) => {
     await drivenRun(store, 'a')
-    await assertUnchanged(store, 'a', () => assertRefused(store.append('a', { token: 0, entries: [], patch: finish, now: T0 + 2 }), 'STALE_TOKEN'))
+    await assertUnchanged(store, 'a', async () => {
+      await assertRefused(store.append('a', { token: 0, entries: [], patch: finish, now: T0 + 2 }), 'STALE_TOKEN')
+    })
   }),
 
   rule('MUST refuse entries that do not follow the newest with STALE_TOKEN, and change nothing', async ({ store }) => {
@@ -34,7 +36,8 @@ export const appendRefusedRules = [
   rule('MUST store nothing of a batch whose last entry does not fit', async ({ store }) => {
     await drivenRun(store, 'a')
     await assertUnchanged(store, 'a', async () => {
-      await assertRefused(store.append('a', { token: 1, entries: [entry(2), entry(3), entry(5)], patch: finish, now: T0 + 2 }), 'STALE_TOKEN')
+      const gap = [entry(2), entry(3), entry(5)]
+      await assertRefused(store.append('a', { token: 1, entries: gap, patch: finish, now: T0 + 2 }), 'STALE_TOKEN')
       await assertRefused(store.append('a', { token: 1, entries: [entry(2), entry(2)], now: T0 + 2 }), 'STALE_TOKEN')
     })
     await store.append('a', { token: 1, entries: entries(2, 2), now: T0 + 2 })

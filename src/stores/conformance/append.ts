@@ -57,7 +57,8 @@ export const appendRules = [
   rule('MUST never show a part of an append', async ({ store, other }) => {
     await drivenRun(store, 'a')
     let done = false
-    const append = store.append('a', { token: 1, entries: entries(2, 200), patch: { status: 'completed' }, now: T0 + 2 }).finally(() => { done = true })
+    const append = store.append('a', { token: 1, entries: entries(2, 200), patch: { status: 'completed' }, now: T0 + 2 })
+      .finally(() => { done = true })
     const seen = new Set<string>()
     while (!done) {
       const [journal, row] = await Promise.all([other.read('a'), rowOf(other, 'a')])

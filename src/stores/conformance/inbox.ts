@@ -16,7 +16,8 @@ export const inboxRules = [
 
   rule('MUST take concurrent messages one after the other', async ({ store, other }) => {
     await drivenRun(store, 'a')
-    const sent = await Promise.all(Array.from({ length: 10 }, (_, n) => (n % 2 ? store : other).send('a', { question: null, body: `${n}`, now: T0 })))
+    const sending = Array.from({ length: 10 }, (_, n) => (n % 2 ? store : other).send('a', { question: null, body: `${n}`, now: T0 }))
+    const sent = await Promise.all(sending)
     assert.deepEqual(sent.toSorted((x, y) => x! - y!), [1, 2, 3, 4, 5, 6, 7, 8, 9, 10])
     const inbox = await store.inbox('a', 0)
     for (const [n, seq] of sent.entries()) assert.equal(inbox[seq! - 1]?.body, `${n}`)

@@ -10,7 +10,8 @@ export const leaseRules = [
     await store.create(newRun('a'))
     const before = await rowOf(store, 'a')
     assert.equal(await store.take('a', { expectedToken: 0, ...bySecond }), 1)
-    assert.deepEqual(await rowOf(store, 'a'), { ...before, token: 1, owner: bySecond.owner, leaseUntil: bySecond.leaseUntil, updatedAt: bySecond.now })
+    const { owner, leaseUntil, now } = bySecond
+    assert.deepEqual(await rowOf(store, 'a'), { ...before, token: 1, owner, leaseUntil, updatedAt: now })
     assert.equal(await store.take('a', { expectedToken: 1, ...bySecond, owner: '{"by":"three"}' }), 2)
     assert.equal((await rowOf(store, 'a')).owner, '{"by":"three"}')
   }),
@@ -33,7 +34,8 @@ export const leaseRules = [
 
   rule('MUST let exactly one of several concurrent takers win', async ({ store, other }) => {
     await store.create(newRun('a'))
-    const takers = Array.from({ length: 8 }, (_, n) => (n % 2 ? store : other).take('a', { expectedToken: 0, ...bySecond, owner: `taker ${n}` }))
+    const takers = Array.from({ length: 8 }, (_, n) =>
+      (n % 2 ? store : other).take('a', { expectedToken: 0, ...bySecond, owner: `taker ${n}` }))
     const taken = await Promise.all(takers)
     assert.deepEqual(taken.filter((token) => token !== null), [1])
     const { token, owner } = await rowOf(store, 'a')

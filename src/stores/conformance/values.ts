@@ -54,7 +54,8 @@ export const valueRules = [
 
   rule('MUST keep runs apart whose ids differ in any character', async ({ store, other }) => {
     for (const [index, runId] of NAMES.entries()) {
-      assert.equal(await store.create(newRun(runId, { entries: [entry(1, `${index}`)] })), true, `${JSON.stringify(runId)} is taken for another`)
+      const created = await store.create(newRun(runId, { entries: [entry(1, `${index}`)] }))
+      assert.equal(created, true, `${JSON.stringify(runId)} is taken for another`)
     }
     for (const [index, runId] of NAMES.entries()) {
       assert.equal((await rowOf(other, runId)).runId, runId)
@@ -90,7 +91,8 @@ export const valueRules = [
     await drivenRun(store, 'a')
     await drivenRun(store, 'b', { entries: entries(1, 2) })
     await assertUnchanged(store, 'a', async () => {
-      await other.append('b', { token: 1, entries: entries(3, 4), patch: { status: 'suspended', resumeAt: T0 + 5, release: true }, now: T0 + 2 })
+      const patch = { status: 'suspended', resumeAt: T0 + 5, release: true } as const
+      await other.append('b', { token: 1, entries: entries(3, 4), patch, now: T0 + 2 })
       await other.take('b', { expectedToken: 1, owner: '{"by":"two"}', leaseUntil: T0 + 90_000, now: T0 + 3 })
       await other.renew('b', 2, T0 + 99_000)
       await other.send('b', { question: 'q', body: '{}', now: T0 + 4 })

@@ -72,7 +72,8 @@ function copyUnlessTaken(draft: string, file: string): void {
 function refuseOrphans(file: string): void {
   const orphan = [`${file}-wal`, `${file}-journal`].find((log) => existsSync(log))
   if (orphan === undefined || existsSync(file)) return
-  throw corrupt(file, `the file is gone, but its log ${orphan}, which may hold the newest entries, is still there (bring the file back, or delete the log too)`)
+  throw corrupt(file, `the file is gone, but its log ${orphan}, which may hold the newest entries, is still there; bring back the file, `
+    + 'or delete the log too')
 }
 
 /** Makes the new names themselves survive a power failure: of the file in its folder, and of each new folder in the one above. */

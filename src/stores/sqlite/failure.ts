@@ -14,8 +14,9 @@ const UNAVAILABLE: Readonly<Record<number, readonly [reason: string, advice: str
   [CODE.LOCKED]: ['another connection held the write lock', 'Look for a program that keeps a transaction open on the file'],
   [CODE.NOMEM]: ['memory has run out', 'Give the process more memory'],
   [CODE.READONLY]: ['it cannot be written', 'Check the permissions of the file and its folder'],
-  [CODE.IOERR]: ['reading or writing failed', 'Check the disk. Nothing of this call was stored; a later one may succeed'],
-  [CODE.FULL]: ['the disk is full', 'Make room. Nothing of this call was stored; a later one may succeed'],
+  // Honest only short of a crash: a commit whose fsync failed may be found after one, whole.
+  [CODE.IOERR]: ['reading or writing failed', 'Check the disk. The call took no effect; a later one may succeed'],
+  [CODE.FULL]: ['the disk is full', 'Make room. The call took no effect; a later one may succeed'],
   [CODE.CANTOPEN]: ['it cannot be opened', 'Check the permissions of the file and its folder'],
   [CODE.PROTOCOL]: ['locking failed', 'The file must be on a local disk; network file systems do not lock reliably'],
   [CODE.TOOBIG]: ['a value is larger than SQLite can hold', 'Store less in one step'],
@@ -59,6 +60,6 @@ function resultCode(error: unknown): number | undefined {
 /** Failures that are not SQLite's: `node:fs` gives its errors an `errno`; `node:sqlite` refuses a database that was closed. */
 function otherFailure(error: Error): readonly [reason: string, advice: string] | undefined {
   if ('errno' in error) return ['it cannot be opened', 'Check the path and the permissions of the file and its folder']
-  if ('code' in error && error.code === 'ERR_INVALID_STATE') return ['it was closed while the call waited', 'Close a store when nothing uses it']
+  if ('code' in error && error.code === 'ERR_INVALID_STATE') return ['it was closed meanwhile', 'Close a store when nothing uses it']
   return undefined
 }

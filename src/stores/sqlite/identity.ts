@@ -27,8 +27,8 @@ export function checkFormat(file: string, format: number): void {
 
 /**
  * Reads the two numbers of the header through SQLite, not with `node:fs`: closing any descriptor of a file drops the POSIX locks that
- * this whole process holds on it (https://sqlite.org/howtocorrupt.html#_posix_advisory_locks_canceled_by_a_separate_thread_doing_close_),
- * also those of a store that is already open on it, in another worker thread too.
+ * this whole process, all its threads, holds on it (https://sqlite.org/howtocorrupt.html, 2.2), those of a store that is open on it too.
+ * Seen with Node 22.13: the next process to close the file then takes itself for the last, and deletes the log that the store writes to.
  */
 function readHeader(file: string): { applicationId: number; format: number } {
   let database: DatabaseSync | undefined
@@ -41,7 +41,7 @@ function readHeader(file: string): { applicationId: number; format: number } {
       .get() as { applicationId: number; format: number }
     return header
   } catch (error) {
-    if (isNotDatabase(error)) throw foreign(file, 'it is not a SQLite database, or its first bytes are damaged', error)
+    if (isNotDatabase(error)) throw notDatabase(file, error)
     throw error
   } finally {
     database?.close()
@@ -64,6 +64,11 @@ function openUntouched(file: string): DatabaseSync {
   }
 }
 
+export function notDatabase(file: string, cause?: unknown): HoldfastError {
+  return foreign(file, 'it is not a SQLite database, or its first bytes are damaged', cause)
+}
+
 function foreign(file: string, what: string, cause?: unknown): HoldfastError {
-  return new HoldfastError('STORE_FOREIGN', `${file} is not a Holdfast file: ${what}`, { cause, advice: 'Give another path. The file was not changed' })
+  const advice = 'Give another path. The file was not changed'
+  return new HoldfastError('STORE_FOREIGN', `${file} is not a Holdfast file: ${what}`, { cause, advice })
 }

@@ -10,7 +10,7 @@ import { isBusy } from './failure.ts'
  */
 const GAPS_MS = [1, 1, 2, 3, 5, 8, 13, 20]
 
-/** Calls `work` until no other connection is in its way; after `timeoutMs` its error is thrown. `work` leaves nothing behind when it throws. */
+/** Calls `work`, which leaves nothing behind when it throws, until no other connection is in its way; after `timeoutMs` its error is thrown. */
 export async function whenUnlocked<T>(clock: Clock, timeoutMs: number, work: () => T): Promise<T> {
   const giveUpAt = clock.now() + timeoutMs
   for (let attempt = 0; ; attempt++) {

@@ -5,8 +5,12 @@ import type { DatabaseSync } from 'node:sqlite'
 import { HoldfastError } from '../../errors.ts'
 import { createFile } from './create.ts'
 import { corrupt, isBusy, storeFailure } from './failure.ts'
-import { checkFormat, identify } from './identity.ts'
+import { checkFormat, identify, notDatabase } from './identity.ts'
 import { loadSqlite } from './load.ts'
+import { FORMAT } from './schema.ts'
+
+/** One page of the smallest size that SQLite has, in bytes. */
+const SMALLEST_DATABASE = 512
 
 /**
  * Opens `file`, making it when it is absent and `create` says so.
@@ -43,6 +47,8 @@ function checkFound(file: string): boolean {
   if (found.size === 0) {
     throw new HoldfastError('STORE_EMPTY', `${file} is an empty file, not a store`, { advice: 'Delete it or give another path' })
   }
+  // SQLite takes a scrap of a file for a database that is still empty.
+  if (found.size < SMALLEST_DATABASE) throw notDatabase(file)
   return true
 }
 
@@ -58,8 +64,8 @@ function connect(file: string): DatabaseSync {
     database.exec('PRAGMA busy_timeout = 0; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON')
     useWal(database)
     checkContent(database, file)
-    // SQLite opens a file that it may not write read-only, and says so at the first write only.
-    database.exec('BEGIN IMMEDIATE; ROLLBACK')
+    // SQLite opens a file that it may not write read-only and says so at the first write, for which BEGIN IMMEDIATE does not count.
+    database.exec(`BEGIN IMMEDIATE; PRAGMA user_version = ${FORMAT}; ROLLBACK`)
     return database
   } catch (error) {
     database.close()
@@ -79,7 +85,7 @@ function useWal(database: DatabaseSync): void {
   }
 }
 
-/** What the header could not say: the format as of the newest commit, and that the tables are there. A cost that does not grow with the file. */
+/** What the header could not say: the format as of the newest commit, and that the tables are there. Its cost does not grow with the file. */
 function checkContent(database: DatabaseSync, file: string): void {
   const { format } = database.prepare('SELECT user_version AS format FROM pragma_user_version').get() as { format: number }
   checkFormat(file, format)

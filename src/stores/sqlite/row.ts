@@ -45,8 +45,10 @@ export function findRun({ sql }: Connection, runId: string): KeyedRow | undefine
 
 /** Writes back what may change in a row. */
 export function updateRun({ sql }: Connection, { key, row }: KeyedRow): void {
-  sql('UPDATE runs SET status = ?, updated_at = ?, resume_at = ?, token = ?, owner = ?, lease_until = ?, last_seq = ?, inbox_seq = ? WHERE key = ?')
-    .run(row.status, row.updatedAt, row.resumeAt, row.token, row.owner, row.leaseUntil, row.lastSeq, row.inboxSeq, key)
+  sql(`
+    UPDATE runs SET status = ?, updated_at = ?, resume_at = ?, token = ?, owner = ?, lease_until = ?, last_seq = ?, inbox_seq = ?
+    WHERE key = ?
+  `).run(row.status, row.updatedAt, row.resumeAt, row.token, row.owner, row.leaseUntil, row.lastSeq, row.inboxSeq, key)
 }
 
 export function toRow(stored: StoredRow): RunRow {

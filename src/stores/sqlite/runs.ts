@@ -19,7 +19,8 @@ export function takeLease(connection: Connection, runId: string, { expectedToken
   const found = findRun(connection, runId)
   if (found?.row.token !== expectedToken) return null
   const token = expectedToken + 1
-  updateRun(connection, { key: found.key, row: { ...found.row, status: 'running', resumeAt: null, token, owner, leaseUntil, updatedAt: now } })
+  const row: RunRow = { ...found.row, status: 'running', resumeAt: null, token, owner, leaseUntil, updatedAt: now }
+  updateRun(connection, { key: found.key, row })
   return token
 }
 
