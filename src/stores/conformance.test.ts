@@ -80,7 +80,8 @@ const BROKEN: readonly BrokenStore[] = [
   broken('stores only the first entry of a new run', (kept) => ({
     create: (run) => kept.create({ ...run, entries: run.entries.slice(0, 1) }),
   }), 'MUST create a run that is running, without a lease, with its first entries'),
-  broken('takes a run without entries for none', (kept) => ({ create: async (run) => run.entries.length > 0 && kept.create(run) }), 'MUST create a run without entries'),
+  broken('takes a run without entries for none', (kept) => ({ create: async (run) => run.entries.length > 0 && kept.create(run) }),
+    'MUST create a run without entries'),
   broken('overwrites a run that exists', (kept) => ({
     create: async (run) => {
       await kept.remove(run.runId, Infinity)
@@ -95,7 +96,8 @@ const BROKEN: readonly BrokenStore[] = [
       return kept.create(run)
     },
   }), 'MUST let one of several concurrent creates of an id win'),
-  broken('finds any run', (kept) => ({ get: async (runId) => await kept.get(runId) ?? (await kept.list())[0] }), 'MUST resolve get to undefined for a run that does not exist'),
+  broken('finds any run', (kept) => ({ get: async (runId) => await kept.get(runId) ?? (await kept.list())[0] }),
+    'MUST resolve get to undefined for a run that does not exist'),
   broken('hands out what it keeps', (kept) => {
     const journals = new Map<string, StoredEntry[]>()
     return {
@@ -125,14 +127,16 @@ const BROKEN: readonly BrokenStore[] = [
       return (await kept.list(filter)).filter((row) => newest.has(row.runId))
     },
   }), 'MUST list at most limit runs, the newest of those that match'),
-  broken('has no limit by default', (kept) => ({ list: (filter) => kept.list({ limit: Infinity, ...filter }) }), 'MUST list 100 runs unless limit says otherwise, and all of them for Infinity'),
+  broken('has no limit by default', (kept) => ({ list: (filter) => kept.list({ limit: Infinity, ...filter }) }),
+    'MUST list 100 runs unless limit says otherwise, and all of them for Infinity'),
 
   // read
   broken('sorts numbers as text', (kept) => ({
     read: async (...given) => (await kept.read(...given)).sort((a, b) => (`${a.seq}` < `${b.seq}` ? -1 : 1)),
     inbox: async (...given) => (await kept.inbox(...given)).sort((a, b) => (`${a.seq}` < `${b.seq}` ? -1 : 1)),
   }), 'MUST read all entries in order', 'MUST number messages from 1 and give them in order, those after a seq only'),
-  broken('reads from seq on, not after it', (kept) => ({ read: (runId, after = 0) => kept.read(runId, Math.max(0, after - 1)) }), 'MUST read only the entries after the given seq'),
+  broken('reads from seq on, not after it', (kept) => ({ read: (runId, after = 0) => kept.read(runId, Math.max(0, after - 1)) }),
+    'MUST read only the entries after the given seq'),
   broken('throws when a run is not there to be read', (kept) => ({
     async read(runId) {
       if (!await kept.get(runId)) throw new HoldfastError('UNKNOWN_RUN', 'no such run')
@@ -141,7 +145,8 @@ const BROKEN: readonly BrokenStore[] = [
   }), 'MUST read nothing of a run that does not exist'),
 
   // lease
-  broken('notes no owner', (kept) => ({ take: (runId, lease) => kept.take(runId, { ...lease, owner: '' }) }), 'MUST raise the token by one when a lease is taken, and note the owner and the end'),
+  broken('notes no owner', (kept) => ({ take: (runId, lease) => kept.take(runId, { ...lease, owner: '' }) }),
+    'MUST raise the token by one when a lease is taken, and note the owner and the end'),
   broken('leaves the status when a lease is taken', (kept) => ({
     async take(runId, lease) {
       const status = (await kept.get(runId))?.status
@@ -199,7 +204,8 @@ const BROKEN: readonly BrokenStore[] = [
   broken('refuses every append once there is a message', (kept) => ({
     append: (runId, batch) => kept.append(runId, { ...batch, inboxSeq: 0 }),
   }), 'MUST append when the inbox is where the appender saw it'),
-  broken('appends one entry after the other', (kept) => ({ append: oneByOne(kept) }), 'MUST never show a part of an append', 'MUST store nothing of a batch whose last entry does not fit'),
+  broken('appends one entry after the other', (kept) => ({ append: oneByOne(kept) }),
+    'MUST never show a part of an append', 'MUST store nothing of a batch whose last entry does not fit'),
   broken('writes the patch in a transaction of its own, first', (kept) => ({
     async append(runId, { patch, ...batch }) {
       if (patch) await kept.append(runId, { token: batch.token, entries: [], patch, now: batch.now })
@@ -213,7 +219,8 @@ const BROKEN: readonly BrokenStore[] = [
     append: async (runId, batch) => kept.append(runId, await withToken(kept, runId, batch)),
   }), 'MUST refuse an append with a stale token with STALE_TOKEN, and change nothing',
     'MUST refuse a patch without entries that carries a stale token'),
-  broken('numbers entries itself', (kept) => ({ append: async (runId, batch) => kept.append(runId, await renumbered(kept, runId, batch)) }), 'MUST refuse entries that do not follow the newest with STALE_TOKEN, and change nothing'),
+  broken('numbers entries itself', (kept) => ({ append: async (runId, batch) => kept.append(runId, await renumbered(kept, runId, batch)) }),
+    'MUST refuse entries that do not follow the newest with STALE_TOKEN, and change nothing'),
   broken('numbers entries again when another was faster', (kept) => ({
     append: async (runId, batch) => kept.append(runId, batch).catch(async () => kept.append(runId, await renumbered(kept, runId, batch))),
   }), 'MUST let one of two concurrent appends of the same entries win'),
@@ -239,7 +246,8 @@ const BROKEN: readonly BrokenStore[] = [
       return seq
     },
   }), 'MUST take concurrent messages one after the other'),
-  broken('answers a question twice', (kept) => ({ send: (runId, message) => kept.send(runId, { ...message, question: null }) }), 'MUST take one message for a question, and change nothing at the second', 'MUST take exactly one of several concurrent answers to a question'),
+  broken('answers a question twice', (kept) => ({ send: (runId, message) => kept.send(runId, { ...message, question: null }) }),
+    'MUST take one message for a question, and change nothing at the second', 'MUST take exactly one of several concurrent answers to a question'),
   broken('looks whether a question was answered, and stores the answer later', (kept) => {
     const answered = new Set<string>()
     return {
@@ -287,8 +295,10 @@ const BROKEN: readonly BrokenStore[] = [
       inbox: async (runId, after) => left.get(runId) ?? kept.inbox(runId, after),
     }
   }, 'MUST remove a run with its journal and its inbox', 'MUST let the id of a removed run be used again, with nothing of the old run'),
-  broken('removes a run that is being driven', (kept) => ({ remove: (runId) => kept.remove(runId, Infinity) }), 'MUST resolve remove to false, and change nothing, while a lease is held'),
-  broken('keeps a run in the very moment in which its lease ends', (kept) => ({ remove: (runId, now) => kept.remove(runId, now - 1) }), 'MUST remove a run whose lease has ended or was given back'),
+  broken('removes a run that is being driven', (kept) => ({ remove: (runId) => kept.remove(runId, Infinity) }),
+    'MUST resolve remove to false, and change nothing, while a lease is held'),
+  broken('keeps a run in the very moment in which its lease ends', (kept) => ({ remove: (runId, now) => kept.remove(runId, now - 1) }),
+    'MUST remove a run whose lease has ended or was given back'),
   broken('says that it has removed what was not there', (kept) => ({
     remove: async (runId, now) => await kept.remove(runId, now) || !await kept.get(runId),
   }), 'MUST resolve remove to false for a run that does not exist'),
@@ -315,7 +325,8 @@ const BROKEN: readonly BrokenStore[] = [
   broken('cuts bodies at 64 KB', (kept) => ({
     read: async (...given) => (await kept.read(...given)).map((entry) => ({ ...entry, body: entry.body.slice(0, 65_536) })),
   }), 'MUST keep a body of 1 MB exactly'),
-  broken('trims the owner', (kept) => onRows(kept, (row) => ({ ...row, owner: row.owner && row.owner.trim() })), 'MUST keep the owner exactly'),
+  broken('trims the owner', (kept) => onRows(kept, (row) => ({ ...row, owner: row.owner && row.owner.trim() })),
+    'MUST keep the owner exactly'),
   broken('does not look at the case of ids', (kept) => ({
     create: (run) => kept.create({ ...run, runId: run.runId.toLowerCase() }),
     get: (runId) => kept.get(runId.toLowerCase()),
@@ -324,8 +335,10 @@ const BROKEN: readonly BrokenStore[] = [
   broken('ends names at a NUL', (kept) => ({
     create: (run) => kept.create({ ...run, agent: run.agent.split('\0')[0]!, threadId: run.threadId && run.threadId.split('\0')[0]! }),
     send: (runId, message) => kept.send(runId, { ...message, question: message.question && message.question.split('\0')[0]! }),
-  }), 'MUST keep agents and threads apart whose names differ in any character', 'MUST keep questions apart whose names differ in any character'),
-  broken('takes an empty threadId for none', (kept) => ({ create: (run) => kept.create({ ...run, threadId: run.threadId || null }) }), 'MUST keep a threadId without characters apart from none'),
+  }),
+    'MUST keep agents and threads apart whose names differ in any character', 'MUST keep questions apart whose names differ in any character'),
+  broken('takes an empty threadId for none', (kept) => ({ create: (run) => kept.create({ ...run, threadId: run.threadId || null }) }),
+    'MUST keep a threadId without characters apart from none'),
   broken('renews all leases at once', (kept) => ({
     async renew(runId, token, end) {
       for (const row of await kept.list()) await kept.renew(row.runId, row.token, end)
