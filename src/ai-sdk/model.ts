@@ -139,7 +139,17 @@ function requestFailed(name: string, error: unknown, tries: number, signal: Abor
   if (signal?.aborted) return signal.reason
   if (HoldfastError.isInstance(error)) return error
   const message = error instanceof Error ? error.message : String(error)
-  return new HoldfastError('STEP_FAILED', `model request to ${name} failed after ${tries} ${tries === 1 ? 'try' : 'tries'}: ${message}`, { cause: error })
+  return new HoldfastError('STEP_FAILED', `model request to ${name} failed after ${tries} ${tries === 1 ? 'try' : 'tries'}: ${message}`, {
+    cause: error instanceof Error ? withoutRequest(error) : error,
+  })
+}
+
+/** APICallError carries the whole request: recording it would make the record as long as the conversation (R17). */
+function withoutRequest(error: Error): Error {
+  if (!('requestBodyValues' in error)) return error
+  const { requestBodyValues: _request, ...rest } = error
+  const copy = Object.setPrototypeOf(new Error(error.message), Object.getPrototypeOf(error) as object) as Error
+  return Object.assign(copy, rest, { cause: error.cause })
 }
 
 const liveCall = (call: LanguageModelV4CallOptions, context: StepContext): LanguageModelV4CallOptions => ({ ...call, abortSignal: context.signal })
