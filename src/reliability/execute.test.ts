@@ -76,6 +76,13 @@ describe('execute: tries', () => {
     expect(started).toHaveLength(1)
   })
 
+  it('never retries a cancellation, whatever a classifier says of it', async () => {
+    const { started, run } = setup()
+    const says = (): Classification => ({ category: 'cancelled', retryable: true, retryAfterMs: null, evidence: { rule: 'test', layer: 'error', depth: 0 } })
+    expect(await run(failing(new Error('x')), { classify: says })).toMatchObject({ ending: 'final', tries: 1 })
+    expect(started).toHaveLength(1)
+  })
+
   it('does not retry what mayRetry refuses, such as after parts were passed on', async () => {
     const { started, run } = setup()
     expect(await run(failing(unavailable()), { mayRetry: () => false })).toMatchObject({ ending: 'passed-on', tries: 1 })
@@ -302,6 +309,23 @@ describe('execute: time limits', () => {
     expect(clock.pending).toBe(1)
     await clock.advance(1)
     expect(await execution).toMatchObject({ error: { code: 'STEP_TIMEOUT' } })
+  })
+
+  it('goes on counting only when all that paused it go on, and arms nothing when the work has ended', async () => {
+    const { clock, run } = setup()
+    const ends: (() => void)[] = []
+    let finish: (value: string) => void = () => {}
+    const execution = run(({ pause }) => {
+      ends.push(pause(), pause())
+      return new Promise<string>((resolve) => { finish = resolve })
+    }, { timeoutMs: 200 })
+    ends[0]?.()
+    ends[0]?.()
+    expect(clock.pending).toBe(0)
+    finish('done')
+    expect(await execution).toMatchObject({ type: 'ok', value: 'done' })
+    ends[1]?.()
+    expect(clock.pending).toBe(0)
   })
 
   it('gives a timeout a HoldfastError', async () => {

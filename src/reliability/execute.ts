@@ -105,8 +105,7 @@ export async function execute<T>(work: Work<T>, options: ExecuteOptions<T>): Pro
       const outcome = await runTry(work, { ...options, label, number: tries, onLate })
       if (outcome.type === 'ok' || outcome.type === 'thrown') running--
       if (outcome.type === 'ok') return { type: 'ok', value: outcome.value, tries }
-      // The work may have seen the cancellation before we did.
-      if (outcome.type === 'cancelled' || signal.aborted) return cancelled()
+      if (outcome.type === 'cancelled') return cancelled()
 
       const { error } = outcome
       const classification = classify(error, options, outcome.type === 'limit' ? { aborted: true, abortReason: 'timeout' } : {})

@@ -181,6 +181,8 @@ export const VARIANTS: readonly Variant[] = [
   ['gemini block other', { promptFeedback: { blockReason: 'OTHER' } }, 'content_filter', false],
   ['dashscope', { name: 'BadRequestError', status: 400, code: 'data_inspection_failed', message: '400 Output data may contain inappropriate content.' }, 'content_filter', false],
   ['moonshot', { name: 'RateLimitError', status: 429, error: { type: 'engine_overloaded_error', message: 'The engine is currently overloaded, please try again later' }, message: '429' }, 'overloaded', true],
+  ['fp terminated', { name: 'Error', message: 'terminated' }, 'unknown', false],
+  ['fp load failed', { name: 'Error', message: 'Load failed' }, 'unknown', false],
   ['fp funds', { name: 'Error', message: 'Insufficient funds' }, 'unknown', false],
   ['fp reason cancelled', { name: 'Error', message: 'order 12 cannot ship', reason: 'cancelled', status: 'cancelled' }, 'unknown', false],
   ['fp response length', { name: 'Error', message: 'Response 500 characters too short' }, 'unknown', false],
