@@ -1,5 +1,5 @@
 /** The AI SDK's tools as steps of a run. */
-import type { ToolExecutionOptions, ToolSet } from 'ai'
+import type { ToolExecutionOptions } from 'ai'
 import { hash } from '../core/hash.ts'
 import { fingerprint } from '../journal/fingerprint.ts'
 import { resolveToolPolicy, validateToolPolicies, type ResolvedToolPolicy, type ToolPolicy } from '../reliability/index.ts'
@@ -9,6 +9,9 @@ import type { StepContext, StepSpec } from '../run/step.ts'
 import { drain, isAsyncGenerator, isAsyncIterable, Preliminary } from './iterator.ts'
 import type { Locate } from './model.ts'
 import { outside, type OutsidePolicy } from './outside.ts'
+
+/** Tools by name. Wider than the AI SDK's `ToolSet`, so that every set that is one can be passed on as it is. */
+export type Tools = Readonly<Record<string, object>>
 
 export type ToolPolicies<TOOLS> = { readonly [NAME in keyof TOOLS]?: ToolPolicy<never, unknown> }
 
@@ -20,7 +23,7 @@ type Execute = (input: unknown, options: ToolExecutionOptions<unknown>) => unkno
  *
  * @throws HoldfastError `UNKNOWN_TOOL`, `INVALID_POLICY`.
  */
-export function wrapTools<TOOLS extends ToolSet>(tools: TOOLS, policies: ToolPolicies<TOOLS>, locate: Locate, options: OutsidePolicy = {}): TOOLS {
+export function wrapTools<TOOLS extends Tools>(tools: TOOLS, policies: ToolPolicies<TOOLS>, locate: Locate, options: OutsidePolicy = {}): TOOLS {
   validateToolPolicies(policies as Record<string, ToolPolicy<never, unknown>>, Object.keys(tools))
   const wrapped = Object.entries(tools).map(([name, tool]) => {
     const { execute } = tool as { execute?: Execute }

@@ -1,10 +1,9 @@
 /** A run, as its handler sees it. */
 import type { LanguageModelV4 } from '@ai-sdk/provider'
-import type { ToolSet } from 'ai'
 import { wrapModel, type DurableModelOptions, type Locate } from '../ai-sdk/model.ts'
 import type { OutsidePolicy } from '../ai-sdk/outside.ts'
 import { settleResult } from '../ai-sdk/result.ts'
-import { wrapTools, type ToolPolicies } from '../ai-sdk/tools.ts'
+import { wrapTools, type ToolPolicies, type Tools } from '../ai-sdk/tools.ts'
 import { isAsyncIterable } from '../ai-sdk/iterator.ts'
 import { HoldfastError } from '../errors.ts'
 import { canonical } from '../journal/canonical.ts'
@@ -35,7 +34,7 @@ export interface Run {
   /** The model as steps of this run; the same object where the runner has neither store nor policies. */
   model<M extends LanguageModelV4>(model: M, options?: DurableModelOptions): M
   /** The tools as steps of this run; the same object where the runner has neither store nor policies. */
-  tools<TOOLS extends ToolSet>(tools: TOOLS, policies?: ToolPolicies<TOOLS>): TOOLS
+  tools<TOOLS extends Tools>(tools: TOOLS, policies?: ToolPolicies<TOOLS>): TOOLS
   /**
    * A unit of work with effects: recorded before it starts and when it has ended, never run twice silently.
    *
@@ -206,6 +205,6 @@ export function durable<M extends LanguageModelV4>(model: M, options: DurableMod
  * @example
  * const tools = durableTools({ search, refund }, { search: { readOnly: true, timeoutMs: 10_000 } })
  */
-export function durableTools<TOOLS extends ToolSet>(tools: TOOLS, policies: ToolPolicies<TOOLS> = {}, options: OutsidePolicy = {}): TOOLS {
+export function durableTools<TOOLS extends Tools>(tools: TOOLS, policies: ToolPolicies<TOOLS> = {}, options: OutsidePolicy = {}): TOOLS {
   return wrapTools(tools, policies, locateCurrent, options)
 }

@@ -1,0 +1,122 @@
+/** Bad input is refused with its code before anything runs, and nothing is lost (R7; C9, C10, E3). */
+import { writeFileSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { generateText, tool } from 'ai'
+import { afterEach, describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import { createRunner, defineAgent, durable, durableTools, memoryStore, sqliteStore, type RunnerOptions } from '../src/index.ts'
+import { testModel } from './support/model.ts'
+
+const echo = defineAgent('echo', async (_run, input: unknown) => input)
+const runner = (options: Partial<RunnerOptions> = {}) => createRunner({ agents: [echo], store: memoryStore(), idleMs: 5, ...options })
+
+const folders: string[] = []
+afterEach(() => folders.splice(0).forEach((folder) => rmSync(folder, { recursive: true })))
+function file(name: string, content?: string): string {
+  const folder = mkdtempSync(join(tmpdir(), 'holdfast-'))
+  folders.push(folder)
+  if (content !== undefined) writeFileSync(join(folder, name), content)
+  return join(folder, name)
+}
+
+describe('ids, agents, inputs', () => {
+  it.each<readonly [string, string | undefined, string]>([
+    ['no run id', undefined, 'MISSING_RUN_ID'],
+    ['an empty one', '', 'MISSING_RUN_ID'],
+    ...['../../x', '..', '.', 'a/b', 'a\\b', 'a b', 'a\0b', 'x'.repeat(201), '\u202Eabc', '-x'].map((id) => [JSON.stringify(id).slice(0, 20), id, 'INVALID_RUN_ID'] as const),
+    ['a number', 7 as unknown as string, 'INVALID_RUN_ID'],
+  ])('%s is refused', async (_what, runId, code) => {
+    await expect(runner().run(echo, 1, runId === undefined ? {} : { runId })).rejects.toMatchObject({ code })
+  })
+
+  it('an agent that the runner does not have is refused, naming those that it has', async () => {
+    const other = defineAgent('other', async () => 1)
+    await expect(runner().run(other, 1, { runId: 'r' })).rejects.toMatchObject({ code: 'UNKNOWN_AGENT', message: expect.stringMatching(/Its agents are: echo/) })
+    await expect(runner().run('echoo', 1, { runId: 'r' })).rejects.toMatchObject({ code: 'UNKNOWN_AGENT' })
+    await expect(runner().run(defineAgent('echo', async () => 2), 1, { runId: 'r' })).rejects.toMatchObject({ code: 'UNKNOWN_AGENT' })
+  })
+
+  it('two agents of one name are refused', () => {
+    expect(() => createRunner({ agents: [echo, defineAgent('echo', async () => 1)] })).toThrow(expect.objectContaining({ code: 'DUPLICATE_AGENT' }))
+  })
+
+  it('an input that cannot be encoded is refused with its path, and leaves no run behind', async () => {
+    const r = runner()
+    await expect(r.run(echo, { items: [{ done: () => {} }] }, { runId: 'r' })).rejects.toMatchObject({ code: 'VALUE_NOT_STORABLE', message: expect.stringMatching(/input\.items\[0\]\.done is a function/) })
+    expect(await r.get('r')).toBeUndefined()
+  })
+
+  it('a run that is not there cannot be resumed, read or resolved', async () => {
+    const r = runner()
+    for (const call of [r.resume('r'), r.history('r'), r.result('r'), r.resolve('r', '0', 'rerun')]) await expect(call).rejects.toMatchObject({ code: 'UNKNOWN_RUN' })
+  })
+
+  it('a decision of no known kind is refused', async () => {
+    await expect(runner().resolve('r', '0', 'again' as never)).rejects.toMatchObject({ code: 'INVALID_OPTIONS' })
+  })
+})
+
+describe('options and policies', () => {
+  it.each<[string, () => unknown, string, RegExp]>([
+    ['an unknown option', () => createRunner({ agents: [echo], retries: 3 } as never), 'INVALID_OPTIONS', /retries is not an option/],
+    ['no agents', () => createRunner({} as never), 'INVALID_OPTIONS', /agents must be an array/],
+    ['something that is no store', () => createRunner({ agents: [echo], store: 'runs.db' as never }), 'INVALID_OPTIONS', /store must be a store/],
+    ['a policy with a wrong value', () => createRunner({ agents: [echo], retry: { maxAttempts: 0 } }), 'INVALID_POLICY', /retry\.maxAttempts must be an integer >= 1, got 0/],
+    ['an unknown key in a policy', () => createRunner({ agents: [echo], timeouts: { modelMS: 1 } as never }), 'INVALID_POLICY', /timeouts\.modelMS/],
+    ['a negative duration', () => createRunner({ agents: [echo], leaseMs: -1 }), 'INVALID_OPTIONS', /leaseMs must be a number >= 100, got -1/],
+    ['a tool policy for a tool that does not exist', () => durableTools({ search: tool({ inputSchema: z.object({}), execute: async () => 1 }) }, { serach: { readOnly: true } } as never), 'UNKNOWN_TOOL', /serach.*search/],
+    ['retry on a tool that is not idempotent', () => durableTools({ pay: tool({ inputSchema: z.object({}), execute: async () => 1 }) }, { pay: { retry: { maxAttempts: 2 } } }), 'INVALID_POLICY', /pay\.retry is given, but the tool is not idempotent/],
+    ['a model id where a model is wanted', () => durable('openai/gpt-6' as never), 'INVALID_OPTIONS', /language model object/],
+    ['an agent without a handler', () => defineAgent('x', undefined as never), 'INVALID_OPTIONS', /handler of agent "x"/],
+  ])('%s is refused', (_what, make, code, message) => {
+    expect(make).toThrow(expect.objectContaining({ code, message: expect.stringMatching(message) }))
+  })
+})
+
+describe('stores', () => {
+  it.each<[string, () => string, object, string]>([
+    ['a store that is not there', () => file('runs.db'), { create: false }, 'STORE_NOT_FOUND'],
+    ['an empty file', () => file('runs.db', ''), {}, 'STORE_EMPTY'],
+    ['a file of another program', () => file('runs.db', 'name,amount\nann,7\n'), {}, 'STORE_FOREIGN'],
+  ])('%s is refused before anything runs', async (_what, path, options, code) => {
+    let ran = false
+    const agent = defineAgent('a', async () => (ran = true))
+    await expect(createRunner({ agents: [agent], store: sqliteStore(path(), options) }).run(agent, 1, { runId: 'r' })).rejects.toMatchObject({ code })
+    expect(ran).toBe(false)
+  })
+})
+
+describe('the same run, the same thing (R7)', () => {
+  const v1 = defineAgent('a', async () => 'done', { version: '1' })
+  const v2 = defineAgent('a', async () => 'done', { version: '2' })
+
+  it('another input, another version: named before the handler starts, allowed by a flag (C10)', async () => {
+    const store = memoryStore()
+    const failing = defineAgent('a', async () => { throw new Error('later') })
+    await expect(createRunner({ agents: [failing], store }).run(failing, { n: 1, m: 2 }, { runId: 'r' })).rejects.toThrow()
+    const r1 = createRunner({ agents: [v1], store })
+    await expect(r1.run(v1, { n: 2 }, { runId: 'r' })).rejects.toMatchObject({ code: 'RUN_MISMATCH', message: expect.stringMatching(/the input is not the one/) })
+    const r2 = createRunner({ agents: [v2], store })
+    await expect(r2.resume('r')).rejects.toMatchObject({ code: 'RUN_MISMATCH', message: expect.stringMatching(/version "2", the run was started with "1"/) })
+    expect(await r1.run(v1, { m: 2, n: 1 }, { runId: 'r' })).toEqual({ status: 'completed', result: 'done' })
+  })
+
+  it('goes on with another version where that is allowed', async () => {
+    const store = memoryStore()
+    const failing = defineAgent('a', async () => { throw new Error('later') })
+    await expect(createRunner({ agents: [failing], store }).run(failing, 1, { runId: 'r' })).rejects.toThrow()
+    expect(await createRunner({ agents: [v2], store }).resume('r', { allowMismatch: true })).toMatchObject({ status: 'completed' })
+  })
+
+  it('a finished run gives its recorded result and calls nothing (C9)', async () => {
+    const model = testModel(() => ({ text: 'x' }))
+    let handled = 0
+    const agent = defineAgent('a', async (run) => (handled++, (await generateText({ model: run.model(model), prompt: 'x' })).text))
+    const r = createRunner({ agents: [agent], store: memoryStore() })
+    for (const call of [() => r.run(agent, 1, { runId: 'r' }), () => r.run(agent, 1, { runId: 'r' }), () => r.resume('r')]) {
+      expect(await call()).toEqual({ status: 'completed', result: 'x' })
+    }
+    expect([handled, model.requests.length]).toEqual([1, 1])
+  })
+})

@@ -1,0 +1,128 @@
+/** Who drives a run, and how an attempt ends (R9, R10; B5, B9-B11, D1, D2). */
+import { AsyncResource } from 'node:async_hooks'
+import { describe, expect, it } from 'vitest'
+import { createRunner, defineAgent, memoryStore, type RunEvent } from '../src/index.ts'
+import { later } from './support/crash.ts'
+
+const turn = () => new Promise<void>((resolve) => setImmediate(() => setImmediate(resolve)))
+
+describe('two that want the same run', () => {
+  it('one drives it, the other is told so and has done nothing (D1)', async () => {
+    const gate = Promise.withResolvers<void>()
+    let started = 0
+    const agent = defineAgent('a', async () => {
+      started++
+      await gate.promise
+      return 'done'
+    })
+    const store = memoryStore()
+    const [one, two] = [createRunner({ agents: [agent], store }), createRunner({ agents: [agent], store })]
+    const first = one.run(agent, 1, { runId: 'r' })
+    while (started === 0) await turn()
+    expect(await two.run(agent, 1, { runId: 'r' })).toMatchObject({ status: 'running', owner: expect.stringMatching(/pid \d+ on /) })
+    gate.resolve()
+    expect(await first).toMatchObject({ status: 'completed' })
+    expect(started).toBe(1)
+  })
+
+  it('the one whose lease was taken over has its writes refused, and its result is not used (D2)', async () => {
+    const store = memoryStore()
+    const gate = Promise.withResolvers<void>()
+    const agent = defineAgent('a', async (run) => {
+      const value = await run.read('slow', async () => (run.attempt === 1 && (await gate.promise), `read by attempt ${run.attempt}`))
+      return run.step('use', { input: value }, () => value)
+    })
+    const paused = createRunner({ agents: [agent], store }).run(agent, 1, { runId: 'r' }).catch((error: unknown) => error)
+    while ((await store.get('r'))?.token !== 1) await turn()
+    await turn()
+    const other = createRunner({ agents: [agent], store, clock: later() })
+    expect(await other.resume('r')).toEqual({ status: 'completed', result: 'read by attempt 2' })
+    gate.resolve()
+    expect(await paused).toMatchObject({ code: 'LEASE_LOST' })
+  })
+})
+
+describe('endings', () => {
+  it('an abort of the caller ends the attempt with its own reason, keeps what was done, and the run can be resumed (B11)', async () => {
+    const reason = new Error('user left')
+    const controller = new AbortController()
+    let looked = 0
+    const agent = defineAgent('a', async (run) => {
+      await run.step('first', () => ++looked)
+      if (run.attempt === 1) {
+        queueMicrotask(() => controller.abort(reason))
+        await run.read('long', () => new Promise(() => {}))
+      }
+      return looked
+    })
+    const runner = createRunner({ agents: [agent], store: memoryStore() })
+    await expect(runner.run(agent, 1, { runId: 'r', signal: controller.signal })).rejects.toBe(reason)
+    expect(await runner.get('r')).toMatchObject({ status: 'suspended', owner: null })
+    expect(await runner.resume('r')).toEqual({ status: 'completed', result: 1 })
+  })
+
+  it('a runner that is closed lets running steps end, starts none, and gives the lease back (B9)', async () => {
+    const gate = Promise.withResolvers<void>()
+    const done: string[] = []
+    const agent = defineAgent('a', async (run) => {
+      await run.step('first', async () => (await gate.promise, done.push('first')))
+      await run.step('second', () => done.push('second'))
+      return 'done'
+    })
+    const store = memoryStore()
+    const closing = createRunner({ agents: [agent], store })
+    const outcome = closing.run(agent, 1, { runId: 'r' })
+    while ((await store.read('r')).length < 3) await turn()
+    const closed = closing.close()
+    gate.resolve()
+    expect(await outcome).toMatchObject({ status: 'suspended', reasons: [{ type: 'draining' }] })
+    await closed
+    expect(done).toEqual(['first'])
+    await expect(closing.resume('r')).rejects.toMatchObject({ code: 'RUNNER_CLOSED' })
+    expect(await createRunner({ agents: [agent], store }).resume('r')).toEqual({ status: 'completed', result: 'done' })
+    expect(done).toEqual(['first', 'second'])
+  })
+
+  it('steps that nobody waits for are recorded before the run ends (B10)', async () => {
+    const agent = defineAgent('a', async (run) => {
+      void run.step('beside', async () => (await turn(), 'kept'))
+      return 'done'
+    })
+    const runner = createRunner({ agents: [agent], store: memoryStore() })
+    expect(await runner.run(agent, 1, { runId: 'r' })).toEqual({ status: 'completed', result: 'done' })
+    const types = (await runner.history('r')).map(({ entry }) => entry.type)
+    expect(types.indexOf('step-ended')).toBeGreaterThan(0)
+    expect(types.indexOf('step-ended')).toBeLessThan(types.indexOf('run-ended'))
+  })
+
+  it('a step that is asked for after its branch has ended is refused', async () => {
+    const agent = defineAgent('a', async (run) => {
+      const late = await run.branch('x', async () => AsyncResource.bind(() => run.step('late', () => 1)))
+      return late()
+    })
+    await expect(createRunner({ agents: [agent], store: memoryStore() }).run(agent, 1, { runId: 'r' })).rejects.toMatchObject({ code: 'BRANCH_ENDED' })
+  })
+})
+
+describe('what a run tells', () => {
+  it('as a stream of events in order, with the outcome', async () => {
+    const agent = defineAgent('a', async (run) => run.step('one', () => 1))
+    const stream = createRunner({ agents: [agent], store: memoryStore() }).stream(agent, 1, { runId: 'r' })
+    const events: RunEvent[] = []
+    for await (const event of stream) events.push(event)
+    expect(events.map((e) => e.type)).toEqual(['run-started', 'step-started', 'step-finished', 'attempt-ended', 'run-completed'])
+    expect(await stream.outcome).toEqual({ status: 'completed', result: 1 })
+  })
+
+  it('to who waits for its result from elsewhere', async () => {
+    const gate = Promise.withResolvers<void>()
+    const agent = defineAgent('a', async () => (await gate.promise, 'done'))
+    const store = memoryStore()
+    const driving = createRunner({ agents: [agent], store }).run(agent, 1, { runId: 'r' })
+    while (!(await store.get('r'))) await turn()
+    const waiting = createRunner({ agents: [agent], store }).result('r', { pollMs: 1 })
+    gate.resolve()
+    expect(await waiting).toEqual({ status: 'completed', result: 'done' })
+    await driving
+  })
+})
