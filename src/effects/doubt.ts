@@ -2,8 +2,14 @@
 import type { Effect } from './ledger.ts'
 
 /** `isRunning` says whether the code of a step runs right now, under a caller that waits for it. */
-export const isInDoubt = (effect: Effect, isRunning: (step: string) => boolean): boolean =>
-  !effect.consumed && (effect.state === 'unknown' || (effect.state === 'started' && !isRunning(effect.step.id)))
+export const isInDoubt = (effect: Effect, isRunning: (step: string) => boolean): boolean => !effect.consumed && isUnknown(effect, isRunning)
+
+/** As for the step's own call: what let another call pass does not say that this one may start again. */
+export const isUnknown = (effect: Effect, isRunning: (step: string) => boolean): boolean =>
+  effect.state === 'unknown' || (effect.state === 'started' && !isRunning(effect.step.id))
+
+/** Its own call was told nothing and still stands in the program: it comes back, and what is decided about it is meant for it. */
+export const isExpected = (effect: Effect): boolean => effect.told === 'nothing' && !effect.superseded
 
 /**
  * Whether the outside world's "not done" may be believed: only when nothing can still be on its way, because the

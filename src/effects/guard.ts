@@ -1,8 +1,8 @@
 /** The guard: whether a step with effects may start now, is answered, is asked about, or waits (R5, R6). Pure. */
 import type { EffectRef, Outcome } from '../journal/entry.ts'
 import { decisionAbout, decisionFor } from './decision.ts'
-import { isInDoubt } from './doubt.ts'
-import type { Effect, Ledger, TakenDecision } from './ledger.ts'
+import { isExpected, isInDoubt, isUnknown } from './doubt.ts'
+import { wouldBeRepeated, type Effect, type Ledger, type TakenDecision } from './ledger.ts'
 
 /** What a tool's policy says about effects. */
 export interface EffectPolicy {
@@ -55,7 +55,7 @@ export function guard(ledger: Ledger, call: GuardedCall, context: GuardContext):
       if (decided.decision.type !== 'rerun') return carryOut(decided, own, { effects: [own.step.id], decisions })
     } else if (own.state === 'completed' && own.outcome) {
       return { type: 'answer', outcome: own.outcome, consumes }
-    } else if (isInDoubt(own, context.isRunning)) {
+    } else if (isUnknown(own, context.isRunning)) {
       if (call.policy.onIncomplete === 'skip') return { type: 'skip', consumes }
       if (call.policy.onIncomplete === 'reconcile' && !context.asked.has(own.step.id)) return { type: 'reconcile', effect: own }
       if (call.policy.onIncomplete !== 'rerun') return { type: 'wait', why: 'in-doubt', effects: [own] }
@@ -65,10 +65,10 @@ export function guard(ledger: Ledger, call: GuardedCall, context: GuardContext):
   for (;;) {
     const blockers = blockersOf(ledger, call, context).filter((b) => !effects.includes(b.step.id))
     const [first] = blockers
-    if (!first) return { type: 'start', consumes }
+    if (!first) return { type: 'start', consumes: { effects, decisions: [...decisions, ...leftOver(ledger, call, decisions)] } }
 
-    const decided = decisionFor(ledger, call.step, call.ref, blockers)
-    if (decided && !decisions.includes(decided.inbox)) {
+    const decided = decisionFor(ledger, call.step, call.ref, blockers, decisions)
+    if (decided) {
       decisions.push(decided.inbox)
       const about = blockers.find((b) => b.step.id === decided.step)
       effects.push(...(about ? [about] : blockers).map((b) => b.step.id))
@@ -77,8 +77,8 @@ export function guard(ledger: Ledger, call: GuardedCall, context: GuardContext):
     }
 
     // Settled after its caller was told "unknown": the same effect is answered with what it turned out to be.
-    const known = blockers.find((b) => !b.superseded && b.state === 'completed' && b.outcome)
-    if (known?.outcome && (call.policy.keyed || known.fingerprint === call.fingerprint)) {
+    const known = blockers.find((b) => !b.superseded && b.state === 'completed' && (call.policy.keyed || b.fingerprint === call.fingerprint))
+    if (known?.outcome) {
       return { type: 'answer', outcome: known.outcome, consumes: { effects: [...effects, known.step.id], decisions } }
     }
     const doubtful = blockers.filter((b) => isInDoubt(b, context.isRunning))
@@ -95,10 +95,15 @@ function blockersOf(ledger: Ledger, call: GuardedCall, context: GuardContext): E
   return ledger.standing(call.ref).filter((effect) => {
     if (effect.step.id === call.step) return false
     if (effect.superseded && call.policy.allowRepeat) return false
-    if (isInDoubt(effect, context.isRunning)) return true
-    return effect.state === 'completed' && (effect.superseded || !effect.told)
+    // It starts again itself, before or after this call: two that were interrupted side by side must not wait for each other.
+    if (isExpected(effect) && (decisionAbout(ledger, effect.step.id)?.decision.type ?? call.policy.onIncomplete) === 'rerun') return false
+    return isInDoubt(effect, context.isRunning) || wouldBeRepeated(effect)
   })
 }
+
+/** Decisions about a call that may start without them: kept, they would answer for its next doubt, which nobody has seen yet. */
+const leftOver = (ledger: Ledger, call: GuardedCall, used: readonly number[]): number[] =>
+  ledger.decisions.filter((d) => !d.consumed && d.step === call.step && !used.includes(d.inbox)).map((d) => d.inbox)
 
 function carryOut(taken: TakenDecision, about: Effect, consumes: Consumption): GuardVerdict {
   switch (taken.decision.type) {

@@ -25,13 +25,16 @@ export interface Effect {
   cause: DoubtCause | undefined
   /** Its outcome, where it is known. */
   outcome: Outcome | undefined
-  /** Its caller has seen that outcome. */
-  told: boolean
+  /** What its caller was told: nothing yet, so its own call comes back and is answered; that the outcome is unknown; or the outcome. */
+  told: 'nothing' | 'unknown' | 'outcome'
   /** No record of it answers any more. */
   superseded: boolean
   /** It was answered for: a decision or an answer used it up. */
   consumed: boolean
 }
+
+/** Known to have happened, though its caller does not know or no record says so any more: another start would repeat it unawares. */
+export const wouldBeRepeated = (effect: Effect): boolean => effect.state === 'completed' && (effect.superseded || effect.told === 'unknown')
 
 export interface TakenDecision {
   readonly inbox: number
@@ -78,7 +81,8 @@ export class Ledger {
       }
       case 'settled': {
         const effect = this.effects.get(entry.step)
-        if (!effect) break
+        // Of two outcomes the first counts (C20); that it happened is news also after "not done".
+        if (!effect || effect.outcome) break
         effect.state = entry.settlement.type
         effect.outcome = entry.settlement.type === 'completed' ? entry.settlement.outcome : undefined
         this.#track(effect)
@@ -120,7 +124,7 @@ export class Ledger {
       state: 'started',
       cause: undefined,
       outcome: undefined,
-      told: false,
+      told: 'nothing',
       superseded: false,
       consumed: false,
     }
@@ -130,7 +134,7 @@ export class Ledger {
 
   #track(effect: Effect): void {
     const open = effect.state === 'started' || effect.state === 'unknown'
-    const standing = !effect.consumed && (open || (effect.state === 'completed' && (effect.superseded || !effect.told)))
+    const standing = !effect.consumed && (open || wouldBeRepeated(effect))
     let set = this.#standing.get(keyOf(effect.ref))
     if (!set) this.#standing.set(keyOf(effect.ref), (set = new Set()))
     if (standing) set.add(effect)
@@ -146,16 +150,18 @@ function end(effect: Effect, outcome: Outcome): void {
     case 'unstored':
       effect.state = 'completed'
       effect.outcome = outcome
-      effect.told = true
+      effect.told = 'outcome'
       break
     case 'error':
       effect.state = 'failed'
       effect.outcome = outcome
-      effect.told = true
+      effect.told = 'outcome'
       break
     case 'unknown':
-      effect.state = 'unknown'
+      // It may have been settled just before its caller was told.
+      if (effect.state === 'started') effect.state = 'unknown'
       effect.cause = outcome.cause
+      effect.told = 'unknown'
       break
   }
 }

@@ -87,16 +87,16 @@ export class Writer {
     const stamped: { entry: Entry; stored: StoredEntry }[] = []
     const ends: number[] = []
     let tip = this.#tip
-    for (const write of writes) {
-      for (const unstamped of write.entries) {
-        const entry = { ...unstamped, at } as Entry
-        const stored = link(tip, entry)
-        stamped.push({ entry, stored })
-        tip = stored
-      }
-      ends.push(tip.seq)
-    }
     try {
+      for (const write of writes) {
+        for (const unstamped of write.entries) {
+          const entry = { ...unstamped, at } as Entry
+          const stored = link(tip, entry)
+          stamped.push({ entry, stored })
+          tip = stored
+        }
+        ends.push(tip.seq)
+      }
       const [{ patch, inboxSeq }] = writes as [Write]
       await this.#store.append(this.#runId, {
         token: this.#token,

@@ -3,6 +3,7 @@ import type { Decision, EffectRef, Settlement } from '../journal/entry.ts'
 import type { InboxMessage } from '../journal/store.ts'
 import type { NewEntry } from '../journal/writer.ts'
 import { isInDoubt } from '../effects/doubt.ts'
+import type { Effect } from '../effects/ledger.ts'
 import type { History } from '../replay/history.ts'
 
 export type Message =
@@ -13,14 +14,19 @@ export type Message =
 /** The entries that a message becomes. What is settled already is not settled again (C20). */
 export function entriesOf({ seq, body }: InboxMessage, history: History): NewEntry[] {
   const message = JSON.parse(body) as Message
-  if (message.type === 'decision') {
-    return [{ type: 'decision', inbox: seq, step: message.step, effect: message.effect, decision: message.decision }]
-  }
   const effect = history.ledger.effects.get(message.step)
   const taken: NewEntry = { type: 'inbox-taken', seq }
-  if (!effect || !isInDoubt(effect, () => false)) return [taken]
+  if (message.type === 'decision') {
+    if (effect?.outcome) return [taken]
+    return [{ type: 'decision', inbox: seq, step: message.step, effect: message.effect, decision: message.decision }]
+  }
+  if (!effect || !isNews(effect, message.settlement)) return [taken]
   return [{ type: 'settled', step: message.step, by: 'late-result', settlement: message.settlement }, taken]
 }
+
+/** That it happened counts also after the outside world said that it did not. */
+const isNews = (effect: Effect, settlement: Settlement): boolean =>
+  isInDoubt(effect, () => false) || (effect.state === 'not-done' && settlement.type === 'completed')
 
 /** The newest message that the journal has taken in. */
 export const takenSeq = (entry: NewEntry): number => (entry.type === 'decision' ? entry.inbox : entry.type === 'inbox-taken' ? entry.seq : 0)

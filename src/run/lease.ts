@@ -24,7 +24,8 @@ export class Lease {
   readonly #clock: Clock
   readonly #onLost: (error: HoldfastError) => void
   #confirmedUntil: number
-  #disarm: () => void = () => {}
+  #disarmRenewal: () => void = () => {}
+  #disarmEnd: () => void = () => {}
   #over = false
 
   private constructor(options: LeaseOptions, token: number, confirmedUntil: number) {
@@ -44,7 +45,7 @@ export class Lease {
     const token = await options.store.take(options.runId, { expectedToken, owner: encodeOwner(thisProcess()), leaseUntil, now })
     if (token === null) return undefined
     const lease = new Lease(options, token, leaseUntil)
-    lease.#renewLater()
+    lease.#confirm(leaseUntil)
     return lease
   }
 
@@ -56,12 +57,20 @@ export class Lease {
   /** Stops renewing. Giving the lease back is part of the last write. */
   stop(): void {
     this.#over = true
-    this.#disarm()
+    this.#disarmRenewal()
+    this.#disarmEnd()
+  }
+
+  /** The end has a timer of its own: a renewal may hang for longer than the lease lasts. */
+  #confirm(until: number): void {
+    this.#confirmedUntil = until
+    this.#disarmEnd()
+    this.#disarmEnd = this.#clock.timer(until - this.#clock.now(), () => this.#lose())
+    this.#renewLater()
   }
 
   #renewLater(): void {
-    const left = this.#confirmedUntil - this.#clock.now()
-    this.#disarm = this.#clock.timer(Math.max(0, Math.min(this.#ttlMs / 3, left)), () => void this.#renew())
+    this.#disarmRenewal = this.#clock.timer(this.#ttlMs / 3, () => void this.#renew())
   }
 
   async #renew(): Promise<void> {
@@ -74,9 +83,9 @@ export class Lease {
       // The store may come back before the lease is over; a stale token would have been an answer.
     }
     if (this.#over) return
-    if (renewed) this.#confirmedUntil = until
-    if (renewed === false || !this.isHeld) return this.#lose()
-    this.#renewLater()
+    if (renewed === undefined) this.#renewLater()
+    else if (renewed) this.#confirm(until)
+    else this.#lose()
   }
 
   #lose(): void {

@@ -17,6 +17,8 @@ export interface Owner {
   readonly started?: string
 }
 
+const GONE = 'gone'
+
 const self: Owner = {
   id: randomUUID(),
   host: hostname(),
@@ -31,7 +33,8 @@ export const encodeOwner = (owner: Owner): string => JSON.stringify(owner)
 
 export function decodeOwner(text: string): Owner | undefined {
   try {
-    return JSON.parse(text) as Owner
+    const owner = JSON.parse(text) as Partial<Owner> | null
+    return typeof owner?.pid === 'number' && typeof owner.host === 'string' ? (owner as Owner) : undefined
   } catch {
     return undefined
   }
@@ -47,7 +50,8 @@ export const describeOwner = (owner: Owner | undefined): string => (owner ? `pid
 export function isKnownDead(owner: Owner | undefined): boolean {
   if (!owner?.boot || !owner.namespace || !owner.started) return false
   if (owner.boot !== self.boot || owner.namespace !== self.namespace) return false
-  return startOf(owner.pid) !== owner.started
+  const started = startOf(owner.pid)
+  return started !== undefined && started !== owner.started
 }
 
 function known(parts: Record<string, string | undefined>): Partial<Owner> {
@@ -62,13 +66,28 @@ function pidNamespace(): string | undefined {
   return attempt(() => readlinkSync('/proc/self/ns/pid'))
 }
 
-/** Field 22 of `/proc/PID/stat`; a zombie counts as dead. The name in field 2 may hold spaces and brackets. */
+/**
+ * Field 22 of `/proc/PID/stat`, GONE when there is no such process; a zombie counts as gone. undefined: it cannot be known
+ * (no file descriptor left, no right to look). The name in field 2 may hold spaces and brackets.
+ */
 function startOf(pid: number): string | undefined {
-  return attempt(() => {
+  try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-    return fields[0] === 'Z' || fields[0] === 'X' ? undefined : fields[19]
-  })
+    return fields[0] === 'Z' || fields[0] === 'X' ? GONE : fields[19]
+  } catch {
+    return doesNotExist(pid) ? GONE : undefined
+  }
+}
+
+/** Asked of the system itself: `/proc` may hide other users' processes. */
+function doesNotExist(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return false
+  } catch (error) {
+    return error instanceof Error && 'code' in error && error.code === 'ESRCH'
+  }
 }
 
 function attempt<T>(read: () => T): T | undefined {

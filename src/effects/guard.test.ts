@@ -1,0 +1,306 @@
+import { describe, expect, it } from 'vitest'
+import type { Decision, EffectRef, Entry, Outcome, Settlement, StepRef } from '../journal/entry.ts'
+import { guard, type EffectPolicy, type GuardVerdict } from './guard.ts'
+import { Ledger } from './ledger.ts'
+
+const refOf = (id: string): StepRef => ({ id, branch: '', kind: 'tool', name: 'refund' })
+const value = (json: string): Outcome => ({ type: 'value', value: { json } })
+const unknown: Outcome = { type: 'unknown', cause: 'timeout', error: { json: 'unknown' } }
+const RESULT: Decision = { type: 'result', value: { json: 'by hand' } }
+
+/** A journal written by hand, and the guard's answer to a call. Arguments are their own fingerprint. */
+class Scene {
+  readonly ledger = new Ledger()
+  readonly running = new Set<string>()
+  readonly asked = new Set<string>()
+  #inbox = 0
+
+  started(id: string, args = 'order 1', key = ''): this {
+    return this.#apply({ type: 'step-started', at: 1, step: refOf(id), fingerprint: args, idempotencyKey: id, effect: { name: 'refund', key } })
+  }
+  ended(id: string, outcome: Outcome): this {
+    const { fingerprint, ref } = this.ledger.effects.get(id)!
+    return this.#apply({ type: 'step-ended', at: 2, step: refOf(id), fingerprint, effect: ref, outcome, tries: 1, ms: 1 })
+  }
+  /** Started, and its caller was told that the outcome is unknown. */
+  doubtful(id: string, args = 'order 1', key = ''): this {
+    return this.started(id, args, key).ended(id, unknown)
+  }
+  done(id: string, args = 'order 1', key = ''): this {
+    return this.started(id, args, key).ended(id, value(`done ${id}`))
+  }
+  settled(step: string, settlement: Settlement): this {
+    return this.#apply({ type: 'settled', at: 3, step, by: 'reconcile', settlement })
+  }
+  superseded(...ids: string[]): this {
+    return this.#apply({ type: 'superseded', at: 4, by: 'divergence', step: ids[0]!, reason: 'a test', ids })
+  }
+  /** Decisions are numbered from 1. */
+  decided(step: string, decision: Decision | 'rerun' | 'skip' | 'reuse', effect: EffectRef = { name: 'refund', key: '' }): this {
+    return this.#apply({ type: 'decision', at: 5, inbox: ++this.#inbox, step, effect, decision: typeof decision === 'string' ? { type: decision } : decision })
+  }
+  ask(step: string, { args = 'order 1', key = '', ...policy }: { args?: string; key?: string } & Partial<EffectPolicy> = {}): GuardVerdict {
+    return guard(
+      this.ledger,
+      { step, ref: { name: 'refund', key }, fingerprint: args, policy: { onIncomplete: 'refuse', allowRepeat: false, keyed: false, ...policy } },
+      { isRunning: (id) => this.running.has(id), asked: this.asked },
+    )
+  }
+  /** Carries a verdict out as `run/` does: what it consumes, then the start. */
+  start(step: string, verdict: GuardVerdict, args = 'order 1'): this {
+    if (verdict.type !== 'start') throw new Error(`"${step}" must not start: ${verdict.type}`)
+    this.#apply({ type: 'consumed', at: 6, step, ...verdict.consumes })
+    return this.started(step, args)
+  }
+
+  #apply(entry: Entry): this {
+    this.ledger.apply(entry)
+    return this
+  }
+}
+
+const scene = (): Scene => new Scene()
+const startOf = (effects: string[] = [], decisions: number[] = []): GuardVerdict => ({ type: 'start', consumes: { effects, decisions } })
+const skipOf = (effects: string[] = [], decisions: number[] = []): GuardVerdict => ({ type: 'skip', consumes: { effects, decisions } })
+const answerOf = (outcome: Outcome, effects: string[] = [], decisions: number[] = []): GuardVerdict => ({ type: 'answer', outcome, consumes: { effects, decisions } })
+const waitOf = (why: 'in-doubt' | 'repeat', ...ids: string[]): unknown => ({ type: 'wait', why, effects: ids.map((id): unknown => expect.objectContaining({ step: refOf(id) })) })
+
+describe('a step that was interrupted itself (C1)', () => {
+  it.each<[EffectPolicy['onIncomplete'], unknown]>([
+    ['refuse', waitOf('in-doubt', 'a')],
+    ['rerun', startOf()],
+    ['skip', skipOf()],
+    ['reconcile', { type: 'reconcile', effect: expect.objectContaining({ step: refOf('a') }) }],
+  ])('by the policy `%s`', (onIncomplete, verdict) => {
+    expect(scene().started('a').ask('a', { onIncomplete })).toEqual(verdict)
+  })
+
+  it.each<[string, Decision | 'rerun' | 'skip' | 'reuse', GuardVerdict]>([
+    ['rerun', 'rerun', startOf([], [1])],
+    ['skip', 'skip', skipOf(['a'], [1])],
+    ['reuse, of which there is nothing', 'reuse', skipOf(['a'], [1])],
+    ['its result', RESULT, answerOf(value('by hand'), ['a'], [1])],
+  ])('by the decision %s, whatever the policy says', (_, decision, verdict) => {
+    for (const onIncomplete of ['refuse', 'rerun', 'skip', 'reconcile'] as const) {
+      expect(scene().started('a').decided('a', decision).ask('a', { onIncomplete })).toEqual(verdict)
+    }
+  })
+
+  it('starts when it never was, or when it is known not to be done', () => {
+    expect(scene().ask('a')).toEqual(startOf())
+    expect(scene().started('a').settled('a', { type: 'not-done' }).ask('a')).toEqual(startOf())
+  })
+
+  it('is answered with what it turned out to be, also when another call has used that up', () => {
+    const known = scene().started('a').settled('a', { type: 'completed', outcome: value('ok') })
+    expect(known.ask('a')).toEqual(answerOf(value('ok')))
+  })
+
+  it('is asked about once: without an answer to believe it waits', () => {
+    const doubt = scene().started('a')
+    doubt.asked.add('a')
+    expect(doubt.ask('a', { onIncomplete: 'reconcile' })).toEqual(waitOf('in-doubt', 'a'))
+  })
+
+  it('takes the newest of two decisions', () => {
+    expect(scene().started('a').decided('a', 'rerun').decided('a', 'skip').ask('a')).toEqual(skipOf(['a'], [2]))
+  })
+
+  it('uses the decision up with its start: the next doubt is another question', () => {
+    const once = scene().started('a').decided('a', 'rerun')
+    once.start('a', once.ask('a'))
+    expect(once.ask('a')).toEqual(waitOf('in-doubt', 'a'))
+  })
+
+  it('uses up also the decisions that it could have started without', () => {
+    const once = scene().started('a').decided('a', 'rerun').settled('a', { type: 'not-done' })
+    once.start('a', once.ask('a'))
+    expect(once.ask('a')).toEqual(waitOf('in-doubt', 'a'))
+  })
+
+  it('stays in doubt when a decision lets another call pass it', () => {
+    const both = scene().started('a').decided('b', 'rerun')
+    const verdict = both.ask('b')
+    expect(verdict).toEqual(startOf(['a'], [1]))
+    both.start('b', verdict)
+    both.running.add('b')
+    expect(both.ask('a')).toEqual(waitOf('in-doubt', 'a'))
+  })
+})
+
+describe('a call while the same effect is in doubt (C27, C28)', () => {
+  it.each(['refuse', 'rerun', 'skip'] as const)('waits under the policy `%s`, in the same words or in others', (onIncomplete) => {
+    expect(scene().doubtful('a').ask('b', { onIncomplete })).toEqual(waitOf('in-doubt', 'a'))
+    expect(scene().doubtful('a').ask('b', { onIncomplete, args: 'order one' })).toEqual(waitOf('in-doubt', 'a'))
+  })
+
+  it('asks the outside world about each doubt once, then waits', () => {
+    const doubts = scene().doubtful('a').doubtful('b')
+    expect(doubts.ask('c', { onIncomplete: 'reconcile' })).toMatchObject({ type: 'reconcile', effect: { step: refOf('a') } })
+    doubts.asked.add('a')
+    expect(doubts.ask('c', { onIncomplete: 'reconcile' })).toMatchObject({ type: 'reconcile', effect: { step: refOf('b') } })
+    doubts.asked.add('b')
+    expect(doubts.ask('c', { onIncomplete: 'reconcile' })).toEqual(waitOf('in-doubt', 'a', 'b'))
+  })
+
+  it('is free of what runs, of another tool, of another key, of itself, and of what failed for certain', () => {
+    const running = scene().started('a')
+    running.running.add('a')
+    expect(running.ask('b')).toEqual(startOf())
+    expect(scene().doubtful('a', 'order 1', 'order 1').ask('b', { key: 'order 2', keyed: true })).toEqual(startOf())
+    expect(scene().started('a').ended('a', { type: 'error', error: { json: 'declined' } }).ask('b')).toEqual(startOf())
+    expect(scene().doubtful('a').settled('a', { type: 'not-done' }).ask('b')).toEqual(startOf())
+    expect(scene().done('a').ask('b')).toEqual(startOf())
+  })
+
+  it('is held by its key under `effectKey`, whatever the arguments', () => {
+    expect(scene().doubtful('a', 'order 1', '1').ask('b', { args: 'first order', key: '1', keyed: true })).toEqual(waitOf('in-doubt', 'a'))
+  })
+
+  it.each<[string, Decision | 'rerun' | 'skip' | 'reuse', GuardVerdict]>([
+    ['rerun', 'rerun', startOf(['a'], [1])],
+    ['skip', 'skip', skipOf(['a'], [1])],
+    ['reuse, of which there is nothing', 'reuse', skipOf(['a'], [1])],
+    ['its result', RESULT, answerOf(value('by hand'), ['a'], [1])],
+  ])('passes by the decision %s about the call, or about the doubt', (_, decision, verdict) => {
+    expect(scene().doubtful('a').decided('b', decision).ask('b')).toEqual(verdict)
+    expect(scene().doubtful('a').decided('a', decision).ask('b')).toEqual(verdict)
+  })
+
+  it('does not pass by a decision about another effect', () => {
+    const other = scene().doubtful('a').decided('gone', 'rerun', { name: 'refund', key: 'other' }).decided('gone', 'rerun', { name: 'charge', key: '' })
+    expect(other.ask('b')).toEqual(waitOf('in-doubt', 'a'))
+  })
+
+  it('lets one decision about one doubt pass that one alone', () => {
+    expect(scene().doubtful('a').doubtful('b').decided('a', 'rerun').ask('c')).toEqual(waitOf('in-doubt', 'b'))
+    expect(scene().doubtful('a').doubtful('b').decided('a', 'rerun').decided('b', 'rerun').ask('c')).toEqual(startOf(['b', 'a'], [2, 1]))
+    expect(scene().doubtful('a').doubtful('b').decided('c', 'rerun').ask('c')).toEqual(startOf(['a', 'b'], [1]))
+  })
+
+  it('uses the decision up once: the call after it waits again', () => {
+    const once = scene().doubtful('a').decided('b', 'rerun')
+    once.start('b', once.ask('b')).ended('b', unknown)
+    expect(once.ask('c')).toEqual(waitOf('in-doubt', 'b'))
+  })
+
+  it('needs a decision of its own besides that about its own doubt, and a second one about the call gives it', () => {
+    const both = scene().doubtful('a').started('b').decided('b', 'rerun')
+    expect(both.ask('b')).toEqual(waitOf('in-doubt', 'a'))
+    expect(both.decided('b', 'rerun').ask('b')).toEqual(startOf(['a'], [2, 1]))
+  })
+})
+
+describe('calls that were interrupted side by side', () => {
+  it('run again both when the policy or decisions about both say so, in any order', () => {
+    expect(scene().started('a').started('b').ask('a', { onIncomplete: 'rerun' })).toEqual(startOf())
+    const both = scene().started('a').started('b').decided('a', 'rerun').decided('b', 'rerun')
+    expect(both.ask('a')).toEqual(startOf([], [1]))
+    both.start('a', both.ask('a')).ended('a', value('ok'))
+    expect(both.ask('b')).toEqual(startOf([], [2]))
+  })
+
+  it('leave each other their decisions', () => {
+    expect(scene().started('a').decided('a', 'rerun').ask('b')).toEqual(startOf())
+    for (const decision of ['skip', 'reuse', RESULT] as const) {
+      expect(scene().started('a').decided('a', decision).ask('b')).toEqual(waitOf('in-doubt', 'a'))
+    }
+  })
+
+  it('hold each other until both are decided about', () => {
+    const one = scene().started('a').started('b').decided('a', 'rerun')
+    expect(one.ask('a')).toEqual(waitOf('in-doubt', 'b'))
+    expect(one.ask('b')).toEqual(waitOf('in-doubt', 'b'))
+  })
+
+  it('are not answered with one another: what turns out completed waits for its own call', () => {
+    const twins = scene().started('a').started('b').settled('a', { type: 'completed', outcome: value('ok') }).settled('b', { type: 'not-done' })
+    expect(twins.ask('b')).toEqual(startOf())
+    expect(twins.ask('a')).toEqual(answerOf(value('ok')))
+  })
+})
+
+describe('a call whose effect turned out completed after its caller was told "unknown"', () => {
+  const found = (args = 'order 1', key = ''): Scene => scene().doubtful('a', args, key).settled('a', { type: 'completed', outcome: value('ok') })
+
+  it('is answered with it for the same arguments, once', () => {
+    const known = found()
+    expect(known.ask('b')).toEqual(answerOf(value('ok'), ['a']))
+    known.ledger.apply({ type: 'consumed', at: 7, step: 'b', effects: ['a'], decisions: [] })
+    expect(known.ask('c')).toEqual(startOf())
+  })
+
+  it('waits in other words, unless the key says that they are the same', () => {
+    expect(found().ask('b', { args: 'order one' })).toEqual(waitOf('repeat', 'a'))
+    expect(found('order 1', '1').ask('b', { args: 'order one', key: '1', keyed: true })).toEqual(answerOf(value('ok'), ['a']))
+  })
+
+  it('finds its own among several', () => {
+    const several = found('order 2').doubtful('b', 'order 1').settled('b', { type: 'completed', outcome: value('mine') })
+    expect(several.ask('c')).toEqual(answerOf(value('mine'), ['b']))
+  })
+
+  it.each<[string, Decision | 'rerun' | 'skip' | 'reuse', GuardVerdict]>([
+    ['rerun', 'rerun', startOf(['a'], [1])],
+    ['skip', 'skip', skipOf(['a'], [1])],
+    ['reuse', 'reuse', answerOf(value('ok'), ['a'], [1])],
+    ['its result', RESULT, answerOf(value('by hand'), ['a'], [1])],
+  ])('passes by the decision %s', (_, decision, verdict) => {
+    expect(found().decided('b', decision).ask('b', { args: 'order one' })).toEqual(verdict)
+  })
+})
+
+describe('a call that would repeat a superseded effect (C11b, C38)', () => {
+  const diverged = (): Scene => scene().done('a').superseded('a')
+
+  it('waits, in the same words or in others, and is never answered by itself', () => {
+    for (const onIncomplete of ['refuse', 'rerun', 'skip', 'reconcile'] as const) {
+      expect(diverged().ask('a~1', { onIncomplete })).toEqual(waitOf('repeat', 'a'))
+      expect(diverged().ask('a~1', { onIncomplete, args: 'order one' })).toEqual(waitOf('repeat', 'a'))
+    }
+  })
+
+  it('waits also for what was in doubt, and asks about it under `reconcile`', () => {
+    expect(scene().started('a').superseded('a').ask('a~1', { onIncomplete: 'rerun' })).toEqual(waitOf('in-doubt', 'a'))
+    const asked = scene().started('a').superseded('a')
+    expect(asked.ask('a~1', { onIncomplete: 'reconcile' })).toMatchObject({ type: 'reconcile', effect: { step: refOf('a') } })
+    expect(asked.settled('a', { type: 'completed', outcome: value('ok') }).ask('a~1', { onIncomplete: 'reconcile' })).toEqual(waitOf('repeat', 'a'))
+  })
+
+  it('is free by `allowRepeat`, by another `effectKey`, and after what failed or was not done', () => {
+    expect(diverged().ask('a~1', { allowRepeat: true })).toEqual(startOf())
+    expect(scene().started('a').superseded('a').ask('a~1', { allowRepeat: true })).toEqual(startOf())
+    expect(scene().done('a', 'order 1', '1').superseded('a').ask('a~1', { key: '2', keyed: true })).toEqual(startOf())
+    expect(scene().started('a').ended('a', { type: 'error', error: { json: 'no' } }).superseded('a').ask('a~1')).toEqual(startOf())
+    expect(scene().started('a').settled('a', { type: 'not-done' }).superseded('a').ask('a~1')).toEqual(startOf())
+  })
+
+  it('is not freed by `allowRepeat` from a doubt that the model was told of', () => {
+    expect(scene().doubtful('a').ask('b', { allowRepeat: true })).toEqual(waitOf('in-doubt', 'a'))
+  })
+
+  it.each<[string, Decision | 'rerun' | 'skip' | 'reuse', GuardVerdict]>([
+    ['rerun', 'rerun', startOf(['a'], [1])],
+    ['skip', 'skip', skipOf(['a'], [1])],
+    ['reuse', 'reuse', answerOf(value('done a'), ['a'], [1])],
+    ['its result', RESULT, answerOf(value('by hand'), ['a'], [1])],
+  ])('passes by the decision %s about the call, or about what it would repeat', (_, decision, verdict) => {
+    expect(diverged().decided('a~1', decision).ask('a~1')).toEqual(verdict)
+    expect(diverged().decided('a', decision).ask('a~1')).toEqual(verdict)
+  })
+
+  it('reuses what is completed among what blocks it', () => {
+    expect(scene().done('a').started('b').superseded('a', 'b').decided('c', 'reuse').ask('c')).toEqual(answerOf(value('done a'), ['b', 'a'], [1]))
+  })
+
+  it('passes by a decision about a call that the program no longer makes, after any number of divergences', () => {
+    const moved = diverged().decided('a~1', 'rerun').superseded('a~1').superseded('a~2')
+    const verdict = moved.ask('b')
+    expect(verdict).toEqual(startOf(['a'], [1]))
+    expect(moved.start('b', verdict).ended('b', value('again')).superseded('b').ask('c')).toEqual(waitOf('repeat', 'b'))
+  })
+
+  it('passes by a decision made while the effect was in doubt, when the program has diverged since', () => {
+    expect(scene().started('a').decided('a', 'rerun').superseded('a').ask('b')).toEqual(startOf(['a'], [1]))
+  })
+})
