@@ -44,7 +44,8 @@ export interface Claim {
 /** A claimed step. */
 export interface Ticket {
   readonly ref: StepRef
-  readonly claim: Claim
+  /** Once its result was handed out, without what only a model request has: a long run would keep all its prompts. */
+  claim: Claim
   /** Lowest number of its branch that was open when it was claimed. */
   readonly low: number
   /** When it was claimed, in events of the machine. */

@@ -253,6 +253,8 @@ export class Machine {
     const branch = this.#branches.get(ticket.ref.branch)!
     branch.open.delete(ticket)
     if (!ticket.record?.end) branch.live = true
+    const { model: _model, ...kept } = ticket.claim
+    ticket.claim = kept
     if (ticket.claim.place.type === 'key') branch.closeKey(keyed(branch.path, typeOf(ticket.claim), ticket.claim.name, ticket.claim.place.key, 0))
   }
 

@@ -6,7 +6,7 @@ import { decode } from '../journal/codec.ts'
 import type { AskedCall, Outcome, SuspendReason } from '../journal/entry.ts'
 import { HoldfastError } from '../errors.ts'
 import type { Note, Ticket } from '../replay/claim.ts'
-import { MAIN } from '../replay/identity.ts'
+import { MAIN, parentOf } from '../replay/identity.ts'
 import { Machine } from '../replay/machine.ts'
 import type { Attempt } from './attempt.ts'
 import { Blame } from './blame.ts'
@@ -51,8 +51,10 @@ export class Drive {
   readonly #ends = new Map<Ticket, Ended>()
   readonly #callers = new Map<Ticket, (ended: Ended) => void>()
   readonly #waiting = new Map<Ticket, Waiting>()
-  /** Steps that run or are being recorded. */
-  readonly #live = new Set<Promise<void>>()
+  /** What goes on: steps that run or are being recorded, and work beside them (undefined). */
+  readonly #live = new Map<Promise<void>, Ticket | undefined>()
+  /** Stops the clock of a step while something inside it waits. */
+  readonly #pauses = new Map<string, () => () => void>()
   readonly #ending = Promise.withResolvers<DriveEnd>()
   #pumping = false
   #poke: () => void = () => {}
@@ -103,13 +105,13 @@ export class Drive {
       this.#ends.set(ticket, { outcome: ticket.record!.end!.outcome, asked: ticket.record!.asked })
       this.#pump()
     } else {
-      this.track(noted.then((ok) => (ok ? performLive(this, ticket, spec) : this.park(ticket, notRecorded(ticket)))))
+      this.track(noted.then((ok) => (ok ? performLive(this, ticket, spec) : this.park(ticket, notRecorded(ticket)))), ticket)
     }
     return ended.then((end) => this.#handOut(ticket, end))
   }
 
   /** Counts work as going on until it settles. It never rejects. */
-  track(work: Promise<unknown>): void {
+  track(work: Promise<unknown>, ticket?: Ticket): void {
     const done: Promise<void> = work.then(
       () => this.#settle(done),
       (error: unknown) => {
@@ -117,7 +119,7 @@ export class Drive {
         this.end({ type: 'stopped', reason: error })
       },
     )
-    this.#live.add(done)
+    this.#live.set(done, ticket)
   }
 
   /** A live step has an end: it is handed out when its turn is. `seq` undefined: the store refused the record. */
@@ -130,10 +132,20 @@ export class Drive {
   /** The step cannot go on: resolves when something happened that may change that, and never when nothing does. */
   park(ticket: Ticket, reason: SuspendReason, resumeAt: number | null = null): Promise<void> {
     this.attempt.emit({ type: 'step-waiting', ...ofStep(ticket.ref), reason })
-    return new Promise((wake) => {
+    const goOn = this.#around(ticket).flatMap((step) => this.#pauses.get(step)?.() ?? [])
+    return new Promise((resolve) => {
+      const wake = (): void => {
+        for (const resume of goOn) resume()
+        resolve()
+      }
       this.#waiting.set(ticket, { reason, resumeAt, wake })
       this.#watch()
     })
+  }
+
+  /** Waiting for a person never counts as the time of the steps around (R10): `pause` stops the step's clock until what it returns is called. */
+  onPause(step: string, pause: () => () => void): void {
+    this.#pauses.set(step, pause)
   }
 
   /** A doubt was settled or a decision was made: all that waits looks again. */
@@ -156,14 +168,24 @@ export class Drive {
 
   /** Resolves when no step of this drive runs any more. */
   async settled(): Promise<void> {
-    while (this.#running().length > 0) await Promise.race(this.#running())
+    for (let running = this.#running(); running.length > 0; running = this.#running()) await Promise.race(running)
   }
 
   readonly #onAbort = (): void => this.end({ type: 'stopped', reason: this.attempt.signal.reason })
 
-  /** What runs, without what waits: a waiting step is live work that nothing will end. */
+  /** What can go on by itself: neither a step that waits, nor one that has a waiting step inside. */
   #running(): Promise<void>[] {
-    return this.#waiting.size >= this.#live.size ? [] : [...this.#live]
+    if (this.#waiting.size === 0) return [...this.#live.keys()]
+    const held = new Set<string>()
+    for (const ticket of this.#waiting.keys()) for (const step of [ticket.ref.id, ...this.#around(ticket)]) held.add(step)
+    return [...this.#live].flatMap(([done, ticket]) => (ticket && held.has(ticket.ref.id) ? [] : [done]))
+  }
+
+  /** Paths of what a step stands in: the ids of the steps around it are among them. */
+  #around(ticket: Ticket): string[] {
+    const paths: string[] = []
+    for (let path: string | undefined = ticket.ref.branch; path !== undefined; path = parentOf(path)) paths.push(path)
+    return paths
   }
 
   #settle(done: Promise<void>): void {
@@ -174,7 +196,7 @@ export class Drive {
   /** The handler has returned; steps that it did not wait for may still run (B10). */
   async #quiet(): Promise<void> {
     while (!this.#over && (this.#live.size > 0 || this.#callers.size > 0)) {
-      if (this.#live.size > 0) await Promise.race(this.#live)
+      if (this.#live.size > 0) await Promise.race(this.#live.keys())
       else await this.attempt.clock.idle()
     }
   }

@@ -4,7 +4,7 @@ import type { GuardVerdict } from '../effects/guard.ts'
 import { decode, encode } from '../journal/codec.ts'
 import type { DoubtCause, Outcome, Settlement, StepRef, SuspendReason } from '../journal/entry.ts'
 import type { NewEntry } from '../journal/writer.ts'
-import { classifyError, execute, nextDelay, type Category, type Execution, type LateOutcome } from '../reliability/index.ts'
+import { classifyError, execute, nextDelay, type Category, type Execution, type LateOutcome, type TryContext } from '../reliability/index.ts'
 import type { Ticket } from '../replay/claim.ts'
 import type { Effect } from '../effects/ledger.ts'
 import { inContext } from './current.ts'
@@ -112,16 +112,21 @@ async function call(
   drive: Drive,
   ticket: Ticket,
   spec: StepSpec,
-  { signal, try: number, progress, idempotencyKey }: { signal: AbortSignal; try: number; progress: () => void; idempotencyKey: string },
+  { signal, try: number, progress, pause, idempotencyKey }: TryContext & { idempotencyKey: string },
 ): Promise<unknown> {
   const context = { runId: drive.attempt.runId, step: ticket.ref.id, idempotencyKey, attempt: number, signal, progress }
   if (!spec.hasInside) return spec.work(context)
   const branch = drive.machine.openBranch(ticket.ref.branch, { step: ticket.ref.id })
   if (branch === undefined) return spec.work(context)
+  drive.onPause(ticket.ref.id, pause)
+  // Work that is no longer waited for may go on, but it may not ask for steps.
+  const close = (): void => drive.machine.closeBranch(branch)
+  signal.addEventListener('abort', close, { once: true })
   try {
     return await inContext({ drive, branch, step: context }, () => spec.work(context))
   } finally {
-    drive.machine.closeBranch(branch)
+    signal.removeEventListener('abort', close)
+    close()
   }
 }
 

@@ -32,7 +32,7 @@ export async function driveAttempt(opened: OpenAttempt, current: Current): Promi
           await drive.settled()
           return await complete(opened, end.value)
         case 'threw':
-          await drive.settled()
+          await settledWithin(drive, opened.drainMs)
           return await fail(opened, drive, end.error)
         case 'suspended': {
           const outcome = await suspend(opened, end.reasons, end.resumeAt)
@@ -58,6 +58,15 @@ export async function driveAttempt(opened: OpenAttempt, current: Current): Promi
     lease.stop()
     if (!attempt.signal.aborted) attempt.abort(new HoldfastError('RUN_SUSPENDED', `this attempt of run "${attempt.runId}" is over`, { runId: attempt.runId }))
   }
+}
+
+/** What runs beside a failure may end and is kept; what hangs does not keep the failure from its caller. */
+async function settledWithin(drive: Drive, drainMs: number): Promise<void> {
+  const { attempt } = drive
+  const over = new AbortController()
+  const inTime = await Promise.race([drive.settled().then(() => true), sleep(attempt.clock, drainMs, over.signal).then(() => false, () => true)])
+  over.abort()
+  if (!inTime) attempt.abort(new HoldfastError('RUN_FAILED', `run "${attempt.runId}" has failed`, { runId: attempt.runId }))
 }
 
 /** The last commit of an attempt: what became of it, its summary, and the lease given back, all or nothing. */

@@ -35,6 +35,7 @@ export interface OpenAttempt {
   readonly writer: Writer
   readonly lease: Lease
   readonly inbox: Inbox
+  readonly drainMs: number
 }
 
 export async function open(store: Store, options: ResolvedOptions, request: Request): Promise<Opened> {
@@ -110,7 +111,7 @@ async function begin(store: Store, options: ResolvedOptions, request: Request, f
   await writer.write(started)
   const inbox = new Inbox(store, runId, writer, history, entries)
   await inbox.take()
-  return { attempt, agent, input: decode(created.input, 'input'), writer, lease, inbox }
+  return { attempt, agent, input: decode(created.input, 'input'), writer, lease, inbox, drainMs: options.drainMs }
 }
 
 /** The owner's side of the inbox: takes what has come into the journal. */

@@ -131,6 +131,7 @@ function printOf(label: string, input: unknown): string {
 
 async function inBranch<T>(drive: Drive, parent: string, key: string, fn: () => PromiseLike<T> | T): Promise<T> {
   const as = { type: 'b', name: key } as const
+  const step = currentContext()?.step
   const branch = drive.machine.openBranch(parent, as)
   if (branch === undefined) {
     throw new HoldfastError('AMBIGUOUS_STEP', `run "${drive.attempt.runId}": branch "${key}" is open already`, {
@@ -138,9 +139,10 @@ async function inBranch<T>(drive: Drive, parent: string, key: string, fn: () => 
       advice: 'Give each line of work a key of its own',
     })
   }
+  const context = { drive, branch, ...(step && { step }) }
   let value: T
   try {
-    value = await inContext({ drive, branch }, fn)
+    value = await inContext(context, fn)
   } catch (error) {
     drive.machine.closeBranch(branch, as)
     throw error
@@ -151,7 +153,7 @@ async function inBranch<T>(drive: Drive, parent: string, key: string, fn: () => 
   }
   // The branch lives as long as what it returned is read, and each `next` belongs to it.
   const iterator = value[Symbol.asyncIterator]()
-  const enter = <R>(call: () => R): R => inContext({ drive, branch }, call)
+  const enter = <R>(call: () => R): R => inContext(context, call)
   const close = (): void => drive.machine.closeBranch(branch, as)
   const wrapped: AsyncIterator<unknown> & AsyncIterable<unknown> = {
     async next() {

@@ -1,0 +1,130 @@
+/** Steps inside steps: composite tools, agents, waits inside (R1, R10; C15, C32, D15). */
+import { generateText, stepCountIs, tool } from 'ai'
+import { describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import { createRunner, currentRun, currentStep, defineAgent, memoryStore, type RunnerOptions } from '../src/index.ts'
+import { later, mortal } from './support/crash.ts'
+import { testModel } from './support/model.ts'
+
+const quick = { idleMs: 5, replayHoldMs: 20 } satisfies Partial<RunnerOptions>
+const wait = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
+
+/** A model that hands each topic to a sub-agent, two in one response; each sub-agent makes one payment. */
+function deskOf(kind: 'async' | 'generator') {
+  const payments: string[] = []
+  const outer = testModel((turn) => (turn === 0 ? { calls: ['a', 'b'].map((id) => ({ id, tool: 'delegate', input: { topic: id } })) } : { text: 'both done' }))
+  const inner = testModel((turn, call) => {
+    const topic = JSON.stringify(call.prompt[0]!.content).includes('topic a') ? 'a' : 'b'
+    return turn === 0 ? { calls: [{ id: 'same-id', tool: 'pay', input: { topic } }] } : { text: `paid ${topic}` }
+  })
+  const pay = tool({ inputSchema: z.object({ topic: z.string() }), execute: async ({ topic }) => (payments.push(topic), `receipt ${topic}`) })
+  const sub = async (topic: string) => {
+    const run = currentRun()!
+    return (await generateText({ model: run.model(inner), tools: run.tools({ pay }, { pay: { effectKey: (i: { topic: string }) => i.topic } }), prompt: `topic ${topic}`, stopWhen: stepCountIs(3) })).text
+  }
+  const inputSchema = z.object({ topic: z.string() })
+  const delegate = kind === 'async'
+    ? tool({ inputSchema, execute: async ({ topic }) => sub(topic) })
+    : tool({ inputSchema, async *execute({ topic }) { yield 'working'; yield await sub(topic) } })
+  const agent = defineAgent('desk', async (run) => {
+    const { steps, text } = await generateText({ model: run.model(outer), tools: run.tools({ delegate }, { delegate: { composite: true } }), prompt: 'go', stopWhen: stepCountIs(3) })
+    return { text, results: steps[0]!.toolResults.map((r) => r.output) }
+  })
+  return { agent, payments, outer, inner }
+}
+
+describe('two sub-agents as tools, in parallel in one response (C32)', () => {
+  for (const kind of ['async', 'generator'] as const) {
+    it(`killed inside, as ${kind}: their inner steps replay in their own branches, the outer calls are not in doubt`, async () => {
+      const { agent, payments, outer, inner } = deskOf(kind)
+      const store = memoryStore()
+      const dying = mortal(store)
+      const died = dying.killAt(/"step-ended","step":\{"id":"0\/c:b\/1"/)
+      void createRunner({ agents: [agent], store: dying.store, ...quick }).run(agent, {}, { runId: 'r' })
+      await died
+      const outcome = await createRunner({ agents: [agent], store, clock: later(), ...quick }).resume('r')
+      expect(outcome).toEqual({ status: 'completed', result: { text: 'both done', results: ['paid a', 'paid b'] } })
+      expect(payments.toSorted()).toEqual(['a', 'b'])
+      expect(outer.requests).toHaveLength(2)
+      expect(inner.requests.length).toBeLessThanOrEqual(6)
+    })
+  }
+})
+
+describe('a doubt inside a composite tool', () => {
+  it('suspends the run, although the tool around it is open, and goes on inside after the decision', async () => {
+    const { agent, payments } = deskOf('async')
+    const store = memoryStore()
+    const dying = mortal(store)
+    const died = dying.killAt(/"step-ended".*"name":"pay"/)
+    void createRunner({ agents: [agent], store: dying.store, ...quick }).run(agent, {}, { runId: 'r' })
+    await died
+    const runner = createRunner({ agents: [agent], store, clock: later(), ...quick })
+    const outcome = await runner.resume('r')
+    expect(outcome).toMatchObject({ status: 'suspended' })
+    const reasons = outcome.status === 'suspended' ? outcome.reasons : []
+    for (const reason of reasons) if (reason.type === 'in-doubt') await runner.resolve('r', reason.step, { result: `receipt ${reason.step.includes('c:a') ? 'a' : 'b'}` })
+    expect(await runner.resume('r')).toEqual({ status: 'completed', result: { text: 'both done', results: ['paid a', 'paid b'] } })
+    expect(payments.toSorted()).toEqual(['a', 'b'])
+  })
+
+  it('one branch waits for a person, another goes on to its end before the run suspends (D15)', async () => {
+    const done: number[] = []
+    const store = memoryStore()
+    const agent = defineAgent('a', async (run) => {
+      await Promise.all([
+        run.branch('doubtful', () => run.step('pay', () => (run.attempt === 1 ? new Promise(() => {}) : 'paid'))),
+        run.branch('busy', async () => {
+          for (let i = 0; i < 3; i++) await run.step('work', { input: i }, async () => (await wait(run.attempt === 1 ? 0 : 4), done.push(i)))
+        }),
+      ])
+      return 'done'
+    })
+    const dying = mortal(store)
+    const died = dying.killAt(/"step-ended".*"work"/)
+    void createRunner({ agents: [agent], store: dying.store, ...quick }).run(agent, {}, { runId: 'r' })
+    await died
+    done.length = 0
+    const runner = createRunner({ agents: [agent], store, clock: later(), ...quick, onIncompleteTool: 'refuse' })
+    const first = await runner.resume('r')
+    expect(first).toMatchObject({ status: 'suspended' })
+    for (const reason of first.status === 'suspended' ? first.reasons : []) if (reason.type === 'in-doubt') await runner.resolve('r', reason.step, 'rerun')
+    expect(await runner.resume('r')).toMatchObject({ status: 'completed' })
+    expect(done).toEqual([0, 1, 2])
+  })
+})
+
+describe('the code of a step', () => {
+  it('has the context of its step in branches inside it', async () => {
+    const keys: (string | undefined)[] = []
+    const agent = defineAgent('a', async (run) => run.step('outer', async () => {
+      keys.push(currentStep()?.step)
+      await run.branch('b', async () => keys.push(currentStep()?.step))
+    }))
+    await createRunner({ agents: [agent], store: memoryStore(), ...quick }).run(agent, 1, { runId: 'r' })
+    expect(keys).toEqual(['0', '0'])
+  })
+
+  it('may not ask for steps when it is no longer waited for', async () => {
+    const errors: unknown[] = []
+    let inner = 0
+    const agent = defineAgent('a', async (run) => {
+      await run.read('slow', async () => {
+        await wait(30)
+        await run.step('inner', () => ++inner).catch((error: unknown) => errors.push(error))
+      }).catch(() => {})
+      await wait(40)
+      return 'done'
+    })
+    const runner = createRunner({ agents: [agent], store: memoryStore(), ...quick, retry: false, timeouts: { toolMs: 10 } })
+    expect(await runner.run(agent, 1, { runId: 'r' })).toMatchObject({ status: 'completed' })
+    expect(inner).toBe(0)
+    expect(errors).toEqual([expect.objectContaining({ code: 'BRANCH_ENDED' })])
+  })
+
+  it('that hangs does not keep a failure beside it from its caller', async () => {
+    const agent = defineAgent('a', async (run) => Promise.all([run.branch('x', () => run.step('hang', () => new Promise(() => {}))), Promise.reject(new Error('broken'))]))
+    const runner = createRunner({ agents: [agent], store: memoryStore(), ...quick, drainMs: 20 })
+    await expect(runner.run(agent, 1, { runId: 'r' })).rejects.toThrow(/broken/)
+  })
+})
