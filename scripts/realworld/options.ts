@@ -1,0 +1,76 @@
+/** The command line of `npm run realworld`. */
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+import { systemRandom } from '../../src/core/random.ts'
+
+export interface Options {
+  readonly dir: string
+  readonly kills: number
+  readonly seed: number
+  readonly parallel: boolean
+  readonly effects: boolean
+  readonly only: string | undefined
+  readonly most: number | undefined
+  readonly json: boolean
+  readonly keep: boolean
+}
+
+export const HELP = `Usage: npm run realworld -- [options]
+
+Runs recorded conversations as durable runs: the model answers over HTTP, the tools answer in another process that
+counts, and the process that drives the run is killed again and again until it is done.
+
+  --dir FOLDER        recordings, tools.json and system.txt (default: ../shared/trajectories/airline)
+  --kills N           kills of each run, half by a count of writes, half by the clock (default 6);
+                      the world adds up to three in and after calls that change something
+  --seed S            an integer; the same seed plans the same kills (default: random, printed)
+  --quick             four runs, three kills each
+  --parallel          neighbouring reads as parallel calls of one response, two conversations in branches of one run
+  --parallel-effects  as --parallel, and neighbouring calls that change something too
+  --only ID           one conversation (with --parallel: the run that it is in)
+  --json              the verdicts as JSON on stdout, progress on stderr
+  --keep              leave the store and the logs, and say where
+  --help              this text
+
+Exit codes: 0 all as it must be, 1 a violation, 2 wrong usage.`
+
+export class UsageError extends Error {}
+
+/** @returns undefined where help is asked for. @throws UsageError. */
+export function readOptions(args: readonly string[]): Options | undefined {
+  const { values } = parsed(args)
+  if (values.help) return undefined
+  const quick = values.quick ?? false
+  const effects = values['parallel-effects'] ?? false
+  return {
+    dir: values.dir ?? fileURLToPath(new URL('../../../shared/trajectories/airline', import.meta.url)),
+    kills: integer('--kills', values.kills, quick ? 3 : 6),
+    seed: integer('--seed', values.seed, Math.floor(systemRandom() * 1e6)),
+    parallel: effects || (values.parallel ?? false),
+    effects,
+    only: values.only,
+    most: quick ? 4 : undefined,
+    json: values.json ?? false,
+    keep: values.keep ?? false,
+  }
+}
+
+function parsed(args: readonly string[]) {
+  const flag = { type: 'boolean' } as const
+  const text = { type: 'string' } as const
+  try {
+    return parseArgs({
+      args: [...args],
+      options: { dir: text, kills: text, seed: text, quick: flag, parallel: flag, 'parallel-effects': flag, only: text, json: flag, keep: flag, help: flag },
+    })
+  } catch (error) {
+    throw new UsageError(error instanceof Error ? error.message : String(error))
+  }
+}
+
+function integer(name: string, text: string | undefined, fallback: number): number {
+  if (text === undefined) return fallback
+  const value = Number(text)
+  if (!Number.isSafeInteger(value) || value < 0) throw new UsageError(`${name} must be an integer >= 0, got ${text}`)
+  return value
+}
