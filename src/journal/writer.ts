@@ -30,7 +30,7 @@ export class Writer {
   readonly #onAppended: (entry: Entry, seq: number) => void
   #tip: Tip
   #queue: Write[] = []
-  #flushing: Promise<void> | undefined
+  #isFlushing = false
   #lost: HoldfastError | undefined
 
   constructor(options: {
@@ -60,11 +60,12 @@ export class Writer {
   write(entries: readonly NewEntry[], options: WriteOptions = {}): Promise<number> {
     return new Promise((resolve, reject) => {
       this.#queue.push({ ...options, entries, resolve, reject })
-      this.#flushing ??= this.#flush()
+      if (!this.#isFlushing) void this.#flush()
     })
   }
 
   async #flush(): Promise<void> {
+    this.#isFlushing = true
     await this.#clock.idle()
     while (this.#queue.length > 0) {
       const writes = this.#queue
@@ -74,7 +75,7 @@ export class Writer {
       if (shared.length > 1 && shared.length === writes.length && (await this.#append(writes))) continue
       for (const write of writes) await this.#append([write])
     }
-    this.#flushing = undefined
+    this.#isFlushing = false
   }
 
   /** Resolves to whether these writes are done with: a group that the store refused is not. */
