@@ -7,7 +7,6 @@ import { called } from './identity.ts'
 
 interface Asked extends AskedCall {
   readonly id: string
-  claimed: boolean
 }
 
 export class Branch {
@@ -24,12 +23,18 @@ export class Branch {
   /** Records of a group are matched among themselves; computed from the journal when the branch is opened. */
   readonly #groups: readonly Group[]
   readonly #recordsBySlot = new Map<number, StepRecord>()
-  readonly #recordsByFingerprint = new Map<string, StepRecord[]>()
+  /** By fingerprint, the configurations in which it was asked. */
+  readonly #configs = new Map<string, Set<string | undefined>>()
   readonly #lastSlot: number
   readonly #claimedSlots = new Set<number>()
+  /** No number below it is free. */
+  #lowestFree = 0
+  /** How many records were not claimed. */
+  #left: number
   /** By place, how often it was opened, and whether it is open. */
   readonly #keyed = new Map<string, { count: number; open: boolean }>()
-  #asked: { readonly step: string; readonly calls: Asked[] }[] = []
+  /** By call id, the calls of each response that were not claimed, the newest response last. */
+  readonly #asked = new Map<string, Asked[][]>()
   /** Replay has ended in it. */
   diverged = false
   /** A result that was not replayed was handed out in it, or before it was opened. */
@@ -45,12 +50,13 @@ export class Branch {
     let lastSlot = -1
     for (const record of records) {
       this.#recordsBySlot.set(record.ref.slot, record)
-      const sharing = this.#recordsByFingerprint.get(record.fingerprint)
-      if (sharing) sharing.push(record)
-      else this.#recordsByFingerprint.set(record.fingerprint, [record])
+      const configs = this.#configs.get(record.fingerprint)
+      if (configs) configs.add(record.config)
+      else this.#configs.set(record.fingerprint, new Set([record.config]))
       lastSlot = Math.max(lastSlot, record.ref.slot)
     }
     this.#lastSlot = lastSlot
+    this.#left = records.length
     this.#groups = groupsOf(records)
   }
 
@@ -59,15 +65,25 @@ export class Branch {
     return this.path.slice(this.path.lastIndexOf('/') + 1).startsWith('c:')
   }
 
+  /** It has ended, or one that it is in has. */
+  get isOver(): boolean {
+    return this.ended || (this.parent?.isOver ?? false)
+  }
+
   get lowestOpen(): number {
     let low = this.counter
     for (const ticket of this.open) if (ticket.ref.slot !== undefined && ticket.ref.slot < low) low = ticket.ref.slot
     return low
   }
 
+  /** The record in the place of the next numbered step. */
+  get inPlace(): StepRecord | undefined {
+    return this.diverged || this.#claimedSlots.has(this.counter) ? undefined : this.#recordsBySlot.get(this.counter)
+  }
+
   /** Records that the next numbered step can match: the one in its place first, then those that overlapped it. */
   candidates(): StepRecord[] {
-    if (this.diverged) return []
+    if (this.diverged || this.#left === 0) return []
     const found: StepRecord[] = []
     for (const slot of this.#inReach()) {
       const record = this.#recordsBySlot.get(slot)
@@ -78,24 +94,34 @@ export class Branch {
 
   /** A number in reach of the next numbered step that nobody has claimed and that has no record; undefined: none. */
   hole(): number | undefined {
+    if (this.diverged || this.#left === 0) return undefined
     for (const slot of this.#inReach()) if (!this.#claimedSlots.has(slot) && !this.#recordsBySlot.has(slot)) return slot
     return undefined
   }
 
-  /** The lowest number that nobody has claimed. */
+  /** Whether all steps that overlapped the next numbered one left a record. */
+  get isWhole(): boolean {
+    const { start, end } = groupOf(this.#groups, this.counter)
+    for (let slot = start; slot < end; slot++) if (!this.#recordsBySlot.has(slot)) return false
+    return true
+  }
+
+  /** The next number, or where that is claimed the lowest one that is not. */
   free(): number {
     if (!this.#claimedSlots.has(this.counter)) return this.counter
-    for (let slot = 0; ; slot++) if (!this.#claimedSlots.has(slot)) return slot
+    while (this.#claimedSlots.has(this.#lowestFree)) this.#lowestFree++
+    return this.#lowestFree
   }
 
   claimSlot(slot: number): void {
     this.#claimedSlots.add(slot)
+    if (this.#recordsBySlot.has(slot)) this.#left--
     this.counter++
   }
 
-  /** Records of the branch that ask for the same conversation. */
-  sharing(fingerprint: string): readonly StepRecord[] {
-    return this.#recordsByFingerprint.get(fingerprint) ?? []
+  /** How many configurations the branch's records of one conversation were asked in. */
+  configsOf(fingerprint: string): number {
+    return this.#configs.get(fingerprint)?.size ?? 0
   }
 
   isOpenKey(place: string): boolean {
@@ -117,32 +143,48 @@ export class Branch {
 
   /** A model response was handed out: the calls that it asks for can be claimed. */
   register(step: string, calls: readonly AskedCall[]): void {
-    const counts = new Map<string, number>()
-    const asked = calls.map((call) => {
-      const occurrence = counts.get(call.callId) ?? 0
-      counts.set(call.callId, occurrence + 1)
-      return { ...call, id: called(step, call.callId, occurrence), claimed: false }
-    })
-    if (asked.length > 0) this.#asked.push({ step, calls: asked })
+    for (const [callId, same] of Map.groupBy(calls, (call) => call.callId)) {
+      const asked = same.map((call, occurrence) => ({ ...call, id: called(step, callId, occurrence) }))
+      const before = this.#asked.get(callId)
+      if (before) before.push(asked)
+      else this.#asked.set(callId, [asked])
+    }
   }
 
   /**
-   * The asked call that an execution belongs to: of the newest response that asked for its id. Where one response
-   * repeats the id, the call whose recorded or asked arguments are those executed, else the first that is left.
+   * The id of the asked call that an execution belongs to, which is claimed with that: of the newest response that asked
+   * for its id. A repair may have given it another tool than the one that was asked for.
    */
-  findAsked(callId: string, tool: string, fingerprint: string | null, recorded: (id: string) => string | undefined): Asked | undefined {
-    this.#asked = this.#asked.filter(({ calls }) => calls.some((call) => !call.claimed))
-    for (const { calls } of this.#asked.toReversed()) {
-      const left = calls.filter((call) => !call.claimed && call.callId === callId && call.tool === tool)
-      const found = left.find((c) => recorded(c.id) === fingerprint) ?? left.find((c) => c.fingerprint === fingerprint) ?? left[0]
-      if (found) return found
-    }
-    return undefined
+  takeAsked(callId: string, tool: string, fingerprint: string | null, recordOf: (id: string) => StepRecord | undefined): string | undefined {
+    const responses = this.#asked.get(callId)
+    if (!responses) return undefined
+    const at = responses.findLastIndex((calls) => calls.some((call) => call.tool === tool))
+    const calls = responses.at(at)!
+    const ofTool = calls.filter((call) => call.tool === tool)
+    const taken = theCall(ofTool.length > 0 ? ofTool : calls, fingerprint, recordOf)
+    calls.splice(calls.indexOf(taken), 1)
+    if (calls.length === 0) responses.splice(at, 1)
+    if (responses.length === 0) this.#asked.delete(callId)
+    return taken.id
   }
 
   /** The numbers of the group that the next number lies in. */
   *#inReach(): Iterable<number> {
     const { start, end } = groupOf(this.#groups, this.counter)
-    for (let slot = start; slot < end && slot <= Math.max(this.#lastSlot, this.counter); slot++) yield slot
+    const until = end === Infinity ? Math.max(this.#lastSlot, this.counter) + 1 : end
+    for (let slot = start; slot < until; slot++) yield slot
   }
+}
+
+/**
+ * Where one response repeats an id: the call whose recorded or asked arguments are those executed. Else one that was not
+ * recorded, since a recorded one would be another's result; else the first.
+ */
+function theCall(calls: readonly Asked[], fingerprint: string | null, recordOf: (id: string) => StepRecord | undefined): Asked {
+  return (
+    calls.find((call) => recordOf(call.id)?.fingerprint === fingerprint) ??
+    calls.find((call) => call.fingerprint === fingerprint) ??
+    calls.find((call) => !recordOf(call.id)) ??
+    calls[0]!
+  )
 }

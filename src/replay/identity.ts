@@ -14,9 +14,13 @@ export const MAIN = ''
 
 const join = (parent: string, segment: string): string => (parent === MAIN ? segment : `${parent}/${segment}`)
 
-// A lone surrogate makes encodeURIComponent throw; JSON escapes it first.
+// A lone surrogate makes encodeURIComponent throw; `%u` is nothing that it writes itself.
 const escape = (text: string): string =>
-  encodeURIComponent(text.isWellFormed() ? text : JSON.stringify(text)).replaceAll('~', '%7E')
+  text
+    .split(/([\ud800-\udfff])/u)
+    .map((part, i) => (i % 2 === 1 ? `%u${part.charCodeAt(0).toString(16)}` : encodeURIComponent(part)))
+    .join('')
+    .replaceAll('~', '%7E')
 
 /** The path of the numbered step `slot` of a branch. */
 export const numbered = (branch: string, slot: number): string => join(branch, String(slot))

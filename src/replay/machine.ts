@@ -9,7 +9,7 @@ import { Branch } from './branch.ts'
 import type { Claim, Note, Ticket, Verdict } from './claim.ts'
 import type { History, StepRecord } from './history.ts'
 import { keyed, MAIN, numbered } from './identity.ts'
-import { matchNumbered } from './match.ts'
+import { asksTheSame, matchNumbered } from './match.ts'
 import { Order, type Next } from './order.ts'
 import { divergenceReason } from './reason.ts'
 
@@ -41,17 +41,14 @@ export class Machine {
 
   claim(claim: Claim): Verdict {
     const branch = this.#branches.get(claim.branch)
-    if (!branch || branch.ended) {
+    if (!branch || branch.isOver) {
       return { type: 'refuse', code: 'BRANCH_ENDED', message: `${claim.kind} "${claim.name}" was asked for in a branch that has ended`, advice: REFUSED.ended }
     }
     this.#order.revive(branch.path)
     if (claim.place.type === 'key') return this.#claimKeyed(branch, claim, claim.place.key)
     if (claim.place.type === 'call') {
-      const asked = branch.findAsked(claim.place.callId, claim.name, claim.fingerprint, (id) => this.#history.records.get(this.#history.current(id))?.fingerprint)
-      if (asked) {
-        asked.claimed = true
-        return this.#claimCalled(branch, claim, asked.id)
-      }
+      const asked = branch.takeAsked(claim.place.callId, claim.name, claim.fingerprint, (id) => this.#recordAt(id))
+      if (asked !== undefined) return this.#claimCalled(branch, claim, asked)
     }
     return this.#claimNumbered(branch, claim)
   }
@@ -62,7 +59,7 @@ export class Machine {
    */
   openBranch(parent: string, as: { readonly step: string } | { readonly type: 'b' | 'a'; readonly name: string; readonly key?: string }): string | undefined {
     const above = this.#branches.get(parent)
-    if (!above || above.ended) return undefined
+    if (!above || above.isOver) return undefined
     let path: string
     if ('step' in as) path = as.step
     else {
@@ -165,6 +162,8 @@ export class Machine {
         const { record } = match
         const notes: Note[] = match.changed.length > 0 ? [{ type: 'config-changed', step: record.ref.id, changed: match.changed }] : []
         if (this.#isBlind(branch, claim) && record.end) {
+          const refused = this.#ambiguity(branch, claim, record.ref.slot)
+          if (refused) return refused
           return this.#live(branch, claim, numbered(branch.path, record.ref.slot!), low, [...notes, this.#supersedeBlind(record)], record.ref.slot)
         }
         branch.claimSlot(record.ref.slot!)
@@ -200,8 +199,8 @@ export class Machine {
   }
 
   #claimCalled(branch: Branch, claim: Claim, place: string): Verdict {
-    const record = this.#history.records.get(this.#history.current(place))
-    if (!record || record.fingerprint === claim.fingerprint) return this.#claimPlace(branch, claim, place)
+    const record = this.#recordAt(place)
+    if (!record || record.fingerprint === claim.fingerprint || record.ref.name !== claim.name) return this.#claimPlace(branch, claim, place)
     // The call is the same by its response and id: changed defaults or repairs are a change of configuration (R1).
     return this.#answered(branch, claim, record, branch.lowestOpen, [
       { type: 'warning', code: 'ARGUMENTS_CHANGED', step: record.ref.id, message: `tool "${claim.name}" would run with other arguments now than those recorded; the recorded result stands` },
@@ -211,16 +210,16 @@ export class Machine {
   /** A step that is known by its place alone, whatever stands beside it. */
   #claimPlace(branch: Branch, claim: Claim, place: string): Verdict {
     const low = branch.lowestOpen
-    const record = this.#history.records.get(this.#history.current(place))
+    const record = this.#recordAt(place)
     if (!record) return this.#live(branch, claim, place, low, [])
-    if (record.fingerprint === claim.fingerprint) return this.#answered(branch, claim, record, low, [])
+    if (asksTheSame(record, claim)) return this.#answered(branch, claim, record, low, [])
     const note: Note = { type: 'superseded', by: 'divergence', step: record.ref.id, reason: divergenceReason(claim, record, (id) => this.#history.records.get(id)), ids: [record.ref.id] }
     this.#supersede(note)
     return this.#live(branch, claim, place, low, [note])
   }
 
   #answered(branch: Branch, claim: Claim, record: StepRecord, low: number, notes: Note[]): Verdict {
-    const ticket: Ticket = { ref: record.ref, claim, low, claimedAt: ++this.#event, record, seq: 0, deliveredAt: 0 }
+    const ticket: Ticket = { ref: record.ref, claim, low: Math.min(low, record.ref.slot ?? low), claimedAt: ++this.#event, record, seq: 0, deliveredAt: 0 }
     this.#order.settle(record.ref.id)
     this.#open(branch, ticket)
     // Started, without an end: it runs, unless the guard has something against it.
@@ -289,10 +288,17 @@ export class Machine {
     return note
   }
 
-  /** Everything of a branch that the journal has and that was not asked for: steps, and branches that were not opened. */
+  /** Everything of a branch that the journal has and that was not asked for: steps, calls of its responses, branches that were not opened. */
   #unclaimed(branch: Branch): string[] {
     const claimed = new Set(branch.tickets.map((ticket) => ticket.ref.id))
-    return this.#history.childrenOf(branch.path).filter((path) => !claimed.has(path) && !this.#branches.has(path))
+    const responses = branch.tickets.filter((ticket) => ticket.ref.kind === 'model').map((ticket) => ticket.ref.id)
+    return [branch.path, ...responses]
+      .flatMap((path) => this.#history.childrenOf(path))
+      .filter((path) => !claimed.has(path) && !this.#branches.has(path))
+  }
+
+  #recordAt(place: string): StepRecord | undefined {
+    return this.#history.records.get(this.#history.current(place))
   }
 
   /** Takes effect at once, so that what is claimed next sees it; the owner writes the same note down. */

@@ -1,6 +1,6 @@
 /** Whether a record answers a step that is known by number (R4, R5, R8). Pure: what to do about it is the machine's. */
 import type { Branch } from './branch.ts'
-import type { Claim } from './claim.ts'
+import type { Claim, ModelClaim } from './claim.ts'
 import type { History, StepRecord } from './history.ts'
 import { changedParts } from './reason.ts'
 
@@ -15,21 +15,23 @@ export type Match =
   | { readonly type: 'refused'; readonly changed: readonly string[] }
 
 export function matchNumbered(branch: Branch, claim: Claim, history: History): Match {
-  const candidates = branch.candidates()
-  const same = candidates.filter((r) => r.ref.kind === claim.kind && r.ref.name === claim.name && r.fingerprint === claim.fingerprint)
   const { model } = claim
-  const exact = same.find((record) => record.config === model?.config)
+  const isSame = (r: StepRecord): boolean => asksTheSame(r, claim) && r.config === model?.config
+  const { inPlace } = branch
+  if (inPlace && isSame(inPlace)) return { type: 'record', record: inPlace, changed: [] }
+  const candidates = branch.candidates()
+  const exact = candidates.find(isSame)
   if (exact) return { type: 'record', record: exact, changed: [] }
 
   let changed: readonly string[] = []
   const alike = candidates.find((r) => model && r.ref.kind === 'model' && r.fingerprint === claim.fingerprint)
   if (model && alike) {
-    changed = changedParts(history.configs.get(alike.config ?? '') ?? {}, model.parts)
-    const configs = new Set(branch.sharing(claim.fingerprint!).map((record) => record.config))
-    // Several configurations of one conversation (three reviewers, one prompt): then the configuration tells them apart.
-    const stands = configs.size === 1 && model.onConfigChange !== 'diverge' && !wouldBeRefused(alike, changed, model.tools)
-    if (model.onConfigChange === 'refuse' && configs.size === 1) return { type: 'refused', changed }
-    if (stands) return { type: 'record', record: alike, changed }
+    const before = history.configs.get(alike.config ?? '') ?? {}
+    changed = changedParts(before, model.parts)
+    if (isChange(branch, alike, model, history)) {
+      if (model.onConfigChange === 'refuse') return { type: 'refused', changed }
+      if (model.onConfigChange === 'replay' && !wouldBeRefused(alike, changed, model.tools)) return { type: 'record', record: alike, changed }
+    }
   }
 
   const hole = branch.hole()
@@ -38,6 +40,18 @@ export function matchNumbered(branch: Branch, claim: Claim, history: History): M
   return there ? { type: 'diverged', record: there, changed } : { type: 'hole', slot: branch.free() }
 }
 
+/**
+ * Whether a request that differs from a record in its configuration alone is that request, changed, and not one beside it:
+ * several configurations of one conversation (three reviewers, one prompt) are told apart by the configuration, and where
+ * one of those that overlapped left no record, a configuration that the journal knows may be the missing one's.
+ */
+const isChange = (branch: Branch, alike: StepRecord, model: ModelClaim, history: History): boolean =>
+  branch.configsOf(alike.fingerprint) === 1 && (!alike.end || branch.isWhole || !history.configs.has(model.config))
+
 /** The recorded response makes no sense under the new configuration: a tool that it asks for is gone, or it has another form (R8). */
 const wouldBeRefused = (record: StepRecord, changed: readonly string[], tools: readonly string[]): boolean =>
-  changed.includes('responseFormat') || record.asked.some((call) => !tools.includes(call.tool))
+  changed.includes('responseFormat') || record.asked.some(({ tool }) => changed.includes(`tool ${tool}`) && !tools.includes(tool))
+
+/** Whether a record is of a step that asks for the same; of model requests, settings aside. */
+export const asksTheSame = ({ ref, fingerprint }: StepRecord, claim: Claim): boolean =>
+  ref.kind === claim.kind && ref.name === claim.name && fingerprint === claim.fingerprint

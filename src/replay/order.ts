@@ -14,7 +14,10 @@ export class Order<T extends { readonly seq: number }> {
   readonly #expected: readonly StepRecord[]
   #next = 0
   readonly #waitedFor: Set<string>
+  /** Branches that are not waited for at present. */
   readonly #givenUp = new Set<string>()
+  /** Records that were waited for in vain: a step that the program has lost costs one wait, not one at every later step. */
+  readonly #inVain = new Set<string>()
 
   constructor(expected: readonly StepRecord[]) {
     this.#expected = expected
@@ -51,17 +54,21 @@ export class Order<T extends { readonly seq: number }> {
     return { type: 'deliver', item: oldest }
   }
 
-  /** What is held back is not held back any longer: the branches that it waited for are not waited for again. */
+  /** What is held back is not held back any longer: what it waited for is not waited for again, nor, for now, is its branch. */
   giveUp(): void {
     const [oldest] = this.#ready
     if (!oldest) return
-    for (let older = this.#olderThan(oldest.seq); older; older = this.#olderThan(oldest.seq)) this.#givenUp.add(older.ref.branch)
+    for (let older = this.#olderThan(oldest.seq); older; older = this.#olderThan(oldest.seq)) {
+      this.#inVain.add(older.ref.id)
+      this.#givenUp.add(older.ref.branch)
+    }
   }
 
   #olderThan(seq: number): StepRecord | undefined {
     for (; this.#next < this.#expected.length; this.#next++) {
       const record = this.#expected[this.#next]!
-      if (!this.#waitedFor.has(record.ref.id) || this.#givenUp.has(record.ref.branch)) continue
+      const { id, branch } = record.ref
+      if (!this.#waitedFor.has(id) || this.#inVain.has(id) || this.#givenUp.has(branch)) continue
       return record.end!.seq < seq ? record : undefined
     }
     return undefined
