@@ -84,10 +84,11 @@ export class Branch {
   /** Records that the next numbered step can match: the one in its place first, then those that overlapped it. */
   candidates(): StepRecord[] {
     if (this.diverged || this.#left === 0) return []
-    const found: StepRecord[] = []
+    const { inPlace } = this
+    const found = inPlace ? [inPlace] : []
     for (const slot of this.#inReach()) {
       const record = this.#recordsBySlot.get(slot)
-      if (record && !this.#claimedSlots.has(slot)) slot === this.counter ? found.unshift(record) : found.push(record)
+      if (record && record !== inPlace && !this.#claimedSlots.has(slot)) found.push(record)
     }
     return found
   }

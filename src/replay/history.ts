@@ -98,7 +98,7 @@ export class History {
 
   *#below(id: string): Iterable<string> {
     yield id
-    for (const child of [...(this.#children.get(id) ?? [])]) yield* this.#below(child)
+    for (const child of this.#children.get(id) ?? []) yield* this.#below(child)
   }
 
   /** Records with an end that a program can still ask for, oldest first: what lies inside a step that answers as a whole is not asked for. */
