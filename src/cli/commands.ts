@@ -1,0 +1,9 @@
+/** The commands, in the order of the help. */
+import type { Command } from './command.ts'
+import { list } from './commands/list.ts'
+import { resolve } from './commands/resolve.ts'
+import { resume } from './commands/resume.ts'
+import { run } from './commands/run.ts'
+import { show } from './commands/show.ts'
+
+export const COMMANDS: readonly Command[] = [run, resume, list, show, resolve]

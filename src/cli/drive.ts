@@ -1,0 +1,71 @@
+/** Drives a run in this process: progress, signals, and what became of it. */
+import type { SuspendReason } from '../journal/entry.ts'
+import type { CallOptions, Runner } from '../runner/runner.ts'
+import type { Outcome } from '../runner/outcome.ts'
+import type { StampedEvent } from '../run/events.ts'
+import type { Arguments } from './arguments.ts'
+import { reportError } from './error-report.ts'
+import { EXIT, exitCodeFor, exitCodeOf } from './exit-code.ts'
+import { resumeCommand, type Place } from './hint.ts'
+import type { Io, Signal } from './io.ts'
+import { jsonText } from './json.ts'
+import { timeText } from './moment.ts'
+import { oneLine, printableLines } from './printable.ts'
+import { progress } from './progress.ts'
+import { paintFor } from './style.ts'
+import { waitLines } from './view/show-text.ts'
+import { waitView } from './view/waits.ts'
+
+/** Resolves to the exit code. The runner is closed then. */
+export async function drive(runId: string, runner: Runner, args: Arguments, io: Io, call: (options: CallOptions) => Promise<Outcome>): Promise<number> {
+  const json = args.flags.has('json')
+  const show = args.flags.has('quiet') ? () => {} : progress(io, { json })
+  let runFailed = false
+  const onEvent = (event: StampedEvent): void => {
+    if (event.type === 'run-failed') runFailed = true
+    show(event)
+  }
+  let signal: Signal | undefined
+  const ignore = io.onSignal((received) => {
+    if (signal !== undefined) return io.exit(EXIT[received])
+    signal = received
+    if (!args.flags.has('quiet') && !json) io.err.write(`${received}: stops when running steps have ended; once more stops at once\n`)
+    void runner.close().catch(() => {})
+  })
+  try {
+    const outcome = await call({ onEvent, allowMismatch: args.flags.has('allow-mismatch') })
+    io.out.write(json ? jsonText({ runId, ...outcome }) : outcomeText(runId, outcome, placeOf(args), io))
+    return exitCodeFor(outcome.status, signal)
+  } catch (error) {
+    const code = signal !== undefined && !runFailed ? EXIT[signal] : exitCodeOf(error, { runFailed })
+    reportError(error, code, json, io)
+    return code
+  } finally {
+    await runner.close().catch(() => {})
+    ignore()
+  }
+}
+
+/** What the user said about where things are, for the commands that are shown. */
+export const placeOf = ({ values: { store, module } }: Arguments): Place => ({ ...(store !== undefined && { store }), ...(module !== undefined && { module }) })
+
+function outcomeText(runId: string, outcome: Outcome, place: Place, io: Io): string {
+  switch (outcome.status) {
+    case 'completed': {
+      const { result } = outcome
+      if (result === undefined) return ''
+      return typeof result === 'string' ? `${printableLines(result)}\n` : jsonText(result)
+    }
+    case 'suspended': return suspendedText(runId, outcome.reasons, outcome.resumeAt, place, io)
+    case 'running': return `run ${runId} is driven by ${oneLine(outcome.owner)}; nothing was done here\n`
+    case 'cancelled': return `run ${runId} was cancelled: ${oneLine(outcome.reason)}\n`
+  }
+}
+
+function suspendedText(runId: string, reasons: readonly SuspendReason[], resumeAt: number | undefined, place: Place, io: Io): string {
+  const waits = reasons.map((reason) => waitView(runId, reason, undefined, new Map(), place))
+  const until = resumeAt === undefined ? '' : ` until ${timeText(resumeAt)}`
+  const paint = paintFor(io.out, io.env)
+  const then = waits.some(({ choices }) => choices.length > 0) ? 'Then it goes on with' : 'It goes on with'
+  return `${[`run ${runId} is suspended${until}`, ...waitLines(waits, { paint }), then, `  ${resumeCommand(runId, place)}`].join('\n')}\n`
+}

@@ -1,0 +1,49 @@
+/** Errors as a person and a program read them: a code, what happened, what to do; a stack only for who asks for it. */
+import { inspect } from 'node:util'
+import { HoldfastError, type HoldfastErrorCode } from '../errors.ts'
+import { CliError } from './cli-error.ts'
+import type { Io } from './io.ts'
+import { jsonText } from './json.ts'
+import { oneLine, printableLines } from './printable.ts'
+import { paintFor } from './style.ts'
+
+export interface ErrorReport {
+  /** A code of Holdfast's or of the command line's own; `UNEXPECTED` for any other error. */
+  readonly code: string
+  readonly message: string
+  readonly advice: string | null
+  readonly runId: string | null
+  readonly step: string | null
+}
+
+/** What to do, in the words of the command line, where the library speaks of its functions. */
+const ADVICE: Readonly<Partial<Record<HoldfastErrorCode, (runId: string | undefined) => string>>> = {
+  MISSING_RUN_ID: () => 'Give --id ID, made of what the run is about, such as ticket-123: the same id resumes it',
+  UNKNOWN_RUN: () => 'holdfast list shows the runs; holdfast run starts one',
+  RUN_FAILED: (runId) => `What was done is kept: holdfast resume ${runId ?? 'ID'} drives it again from there`,
+  RUN_MISMATCH: () => 'Use another id for another run, holdfast resume to go on with the recorded input, or --allow-mismatch if you know that it fits',
+}
+
+export function describeError(error: unknown): ErrorReport {
+  if (HoldfastError.isInstance(error)) {
+    const advice = error.advice ?? null
+    // The message of a HoldfastError ends with its advice.
+    const message = advice !== null && error.message.endsWith(`. ${advice}`) ? error.message.slice(0, -advice.length - 2) : error.message
+    return { code: error.code, message, advice: ADVICE[error.code]?.(error.runId) ?? advice, runId: error.runId ?? null, step: error.step ?? null }
+  }
+  if (CliError.isInstance(error)) return { code: error.code, message: error.message, advice: error.advice ?? null, runId: null, step: null }
+  const message = error instanceof Error ? `${error.name}: ${error.message}` : String(error)
+  return { code: 'UNEXPECTED', message, advice: 'Set HOLDFAST_DEBUG=1 to see where it comes from', runId: null, step: null }
+}
+
+/** Two lines on standard error; with `json` one document on standard output, in the place of the answer. */
+export function reportError(error: unknown, exitCode: number, json: boolean, io: Io): void {
+  const report = describeError(error)
+  if (json) io.out.write(jsonText({ error: report, exitCode }))
+  else {
+    const paint = paintFor(io.err, io.env)
+    io.err.write(`${paint('red', `holdfast: ${report.code}:`)} ${oneLine(report.message)}\n`)
+    if (report.advice !== null) io.err.write(`  ${oneLine(report.advice)}\n`)
+  }
+  if (io.env['HOLDFAST_DEBUG']) io.err.write(`${printableLines(inspect(error))}\n`)
+}

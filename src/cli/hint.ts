@@ -1,0 +1,29 @@
+/** The commands that take a run further, exactly as they can be typed. */
+
+/** Where the user said that the run is: repeated in the commands, so that they work as they stand. */
+export type Place = Readonly<Partial<Record<'store' | 'module', string>>>
+
+export type Choice = 'rerun' | 'skip' | 'reuse' | 'result'
+
+/** What a choice means, for somebody who has found out what happened. */
+export const CHOICES: Readonly<Record<Choice, string>> = {
+  result: 'it happened, and this is what it gave',
+  reuse: 'it happened: use what the earlier call gave',
+  skip: 'leave it: the model is told that its outcome is unknown',
+  rerun: 'it did not happen, or may happen once more',
+}
+
+export const resolveCommand = (runId: string, step: string, choice: Choice, place: Place): string =>
+  join('holdfast resolve', quoted(runId), quoted(step), choice === 'result' ? `--result '{"your":"JSON"}'` : `--${choice}`, flags(place))
+
+/** `resume` needs the agents, so a module; where only a store was named, the user has to say which. */
+export const resumeCommand = (runId: string, { module }: Place): string => join('holdfast resume', quoted(runId), flags(module === undefined ? {} : { module }))
+
+export const showCommand = (runId: string, place: Place): string => join('holdfast show', quoted(runId), flags(place))
+
+const flags = (place: Place): string => Object.entries(place).map(([name, value]) => `--${name} ${quoted(value)}`).join(' ')
+
+const join = (...parts: readonly string[]): string => parts.filter((part) => part !== '').join(' ')
+
+/** For a shell: as it is where nothing in it means anything to one. */
+const quoted = (text: string): string => (/^[\w./:@%+,=-][\w./:#@%+,=~-]*$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`)

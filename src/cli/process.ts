@@ -1,0 +1,48 @@
+/** The command line in its own process: standard streams, signals, exit code. */
+import { once } from 'node:events'
+import { text } from 'node:stream/consumers'
+import { systemClock } from '../core/clock.ts'
+import type { Io, Output, Signal } from './io.ts'
+import { main } from './main.ts'
+import { silenceSqliteWarning } from './sqlite-warning.ts'
+
+const SIGNALS: readonly Signal[] = ['SIGINT', 'SIGTERM']
+
+/** Runs what the arguments say and ends the process: what a run left open (sockets, timers of its agents) must not keep it alive. */
+export async function runProcess(): Promise<void> {
+  silenceSqliteWarning(process)
+  // The reader may go away (`holdfast list | head`), which is no reason to end a run.
+  process.stdout.on('error', () => {})
+  process.stderr.on('error', () => {})
+  const code = await main(process.argv.slice(2), processIo())
+  await Promise.all([flushed(process.stdout), flushed(process.stderr)])
+  process.exit(code)
+}
+
+function processIo(): Io {
+  return {
+    out: outputOf(process.stdout),
+    err: outputOf(process.stderr),
+    env: process.env,
+    cwd: process.cwd(),
+    now: () => systemClock.now(),
+    readStdin: () => text(process.stdin),
+    onSignal(listener) {
+      for (const signal of SIGNALS) process.on(signal, listener)
+      return () => {
+        for (const signal of SIGNALS) process.off(signal, listener)
+      }
+    },
+    exit: (code) => process.exit(code),
+  }
+}
+
+const outputOf = (stream: NodeJS.WriteStream): Output => ({
+  write: (text) => void stream.write(text),
+  isTTY: stream.isTTY === true,
+  columns: stream.columns,
+})
+
+async function flushed(stream: NodeJS.WriteStream): Promise<void> {
+  if (stream.writableNeedDrain && stream.writable) await Promise.race([once(stream, 'drain'), once(stream, 'close')])
+}

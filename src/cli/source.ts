@@ -1,0 +1,73 @@
+/** Where `list`, `show` and `resolve` find runs: a store by itself, or that of the user's runner. */
+import { resolve } from 'node:path'
+import { HoldfastError } from '../errors.ts'
+import { unlink, type Placed } from '../journal/chain.ts'
+import type { InboxMessage, RunFilter, RunRow, Store } from '../journal/store.ts'
+import type { Runner } from '../runner/runner.ts'
+import { checkRunId } from '../runner/options.ts'
+import { decide, type DecisionInput } from '../runner/resolve.ts'
+import { sqliteStore } from '../stores/sqlite.ts'
+import type { Arguments } from './arguments.ts'
+import { usage } from './cli-error.ts'
+import type { Io } from './io.ts'
+import { defaultModule, loadRunner } from './runner-module.ts'
+
+export interface Source {
+  list(filter: RunFilter): Promise<RunRow[]>
+  get(runId: string): Promise<RunRow | undefined>
+  history(runId: string): Promise<readonly Placed[]>
+  /** Messages that the journal has not taken in; undefined: a runner does not tell. */
+  inbox(runId: string, after: number): Promise<readonly InboxMessage[] | undefined>
+  resolve(runId: string, step: string, decision: DecisionInput): Promise<void>
+  close(): Promise<void>
+}
+
+export function storeSource(store: Store, now: () => number): Source {
+  return {
+    list: (filter) => store.list(filter),
+    get: (runId) => store.get(runId),
+    history: async (runId) => unlink(runId, await store.read(runId)).entries,
+    inbox: (runId, after) => store.inbox(runId, after),
+    resolve: (runId, step, decision) => decide(store, runId, step, decision, now()),
+    close: () => store.close(),
+  }
+}
+
+export function runnerSource(runner: Runner): Source {
+  return {
+    list: (filter) => runner.list(filter),
+    get: (runId) => runner.get(runId),
+    history: (runId) => runner.history(runId),
+    inbox: async () => undefined,
+    resolve: async (runId, step, decision) => void (await runner.resolve(runId, step, decision)),
+    close: () => runner.close(),
+  }
+}
+
+/**
+ * The source that the arguments name: `--store` or `--module`, else the environment's store, else the default module.
+ *
+ * @param reading The store is only read, so a disk that does not last is no reason to refuse.
+ */
+export async function openSource({ values }: Arguments, io: Io, { reading }: { readonly reading: boolean }): Promise<Source> {
+  const { store: file, module } = values
+  if (file !== undefined && module !== undefined) throw usage('--store and --module name two places', 'Give one of them')
+  const path = file ?? (module === undefined ? io.env['HOLDFAST_STORE'] : undefined)
+  if (path) {
+    const store = sqliteStore(resolve(io.cwd, path), { create: false, ephemeral: reading })
+    await store.open()
+    return storeSource(store, io.now)
+  }
+  if (module === undefined && defaultModule(io.cwd) === undefined) {
+    throw new HoldfastError('MISSING_STORE', 'it is not said which store to look at', { advice: 'Give --store FILE or --module FILE, or set HOLDFAST_STORE' })
+  }
+  return runnerSource(await loadRunner(module, io.cwd))
+}
+
+/** A run with its journal. @throws HoldfastError `UNKNOWN_RUN`, and those of the run id. */
+export async function findRun(source: Source, given: string): Promise<{ readonly row: RunRow; readonly entries: readonly Placed[] }> {
+  const runId = checkRunId(given)
+  const row = await source.get(runId)
+  if (!row) throw new HoldfastError('UNKNOWN_RUN', `there is no run "${runId}" in this store`, { runId, advice: 'holdfast list shows the runs' })
+  return { row, entries: await source.history(runId) }
+}

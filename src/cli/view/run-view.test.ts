@@ -1,0 +1,124 @@
+import { describe, expect, it } from 'vitest'
+import { encode } from '../../journal/codec.ts'
+import type { SuspendReason } from '../../journal/entry.ts'
+import type { RunRow, RunStatus } from '../../journal/store.ts'
+import type { NewEntry } from '../../journal/writer.ts'
+import { attemptEnded, began, CREATED, ended, failure, journal, rowOf, started, unknown, value } from '../fixtures/journal.ts'
+import { runView, type RunView, type ViewInput } from './run-view.ts'
+
+const REFUND = 'tool 0/c:a refund'
+const asked = ended('model 0 mock', value('call'), { usage: { inputTokens: 30, outputTokens: 4 } })
+
+function view(status: RunStatus, entries: readonly NewEntry[], more: Partial<ViewInput> & { readonly rowPatch?: Partial<RunRow> } = {}): RunView {
+  const placed = journal(CREATED, ...entries)
+  const { rowPatch, ...given } = more
+  return runView({ row: rowOf(placed, status, rowPatch), entries: placed, owner: null, inbox: [], place: {}, ...given })
+}
+
+const states = ({ steps }: RunView): Record<string, string> => Object.fromEntries(steps.map(({ id, state }) => [id, state]))
+const suspended = (reason: SuspendReason): NewEntry[] => [{ type: 'suspended', reasons: [reason], resumeAt: null }, attemptEnded(1)]
+const commands = ({ waits }: RunView): string[] => waits.flatMap(({ choices }) => choices.map(({ choice }) => choice))
+
+describe('the view of a run', () => {
+  it('that was killed inside an effect: in doubt, with the commands that settle it', () => {
+    const seen = view('running', [started(1), asked, began(REFUND)])
+    expect(seen).toMatchObject({ interrupted: true, owner: null, agent: 'desk', version: '2', input: { order: 7 }, resume: 'holdfast resume r-1' })
+    expect(states(seen)).toEqual({ '0': 'completed', '0/c:a': 'in-doubt' })
+    expect(seen.waits).toEqual([{
+      type: 'in-doubt', step: '0/c:a', tool: 'refund', message: 'nobody knows whether "refund" took effect', effects: ['0/c:a'], decided: null,
+      choices: [
+        { choice: 'result', command: `holdfast resolve r-1 0/c:a --result '{"your":"JSON"}'` },
+        { choice: 'skip', command: 'holdfast resolve r-1 0/c:a --skip' },
+        { choice: 'rerun', command: 'holdfast resolve r-1 0/c:a --rerun' },
+      ],
+    }])
+  })
+
+  it('that somebody drives: nothing to settle, nothing to resume', () => {
+    const seen = view('running', [started(1), asked, began(REFUND)], { owner: 'pid 7 on web' })
+    expect(seen).toMatchObject({ interrupted: false, owner: 'pid 7 on web', waits: [], resume: null })
+    expect(states(seen)).toEqual({ '0': 'completed', '0/c:a': 'running' })
+  })
+
+  it('that waits with a call that was never started, because an earlier one is in doubt', () => {
+    const reason: SuspendReason = { type: 'in-doubt', step: '1/c:b', tool: 'refund', message: 'm', effects: ['0/c:a'] }
+    const seen = view('suspended', [started(1), asked, began(REFUND), ended(REFUND, unknown()), ended('model 1 mock'), ...suspended(reason)])
+    expect(states(seen)).toEqual({ '0': 'completed', '0/c:a': 'in-doubt', '1': 'completed', '1/c:b': 'waiting' })
+    expect(seen.waits.map(({ step, message }) => [step, message])).toEqual([['1/c:b', 'nobody knows whether "refund" (0/c:a) took effect']])
+    expect(commands(seen)).toEqual(['result', 'skip', 'rerun'])
+  })
+
+  it('that would repeat an effect: the earlier result can be reused', () => {
+    const superseded: NewEntry = { type: 'superseded', by: 'divergence', step: '0', reason: 'message 1 differs', ids: ['0'] }
+    const reason: SuspendReason = { type: 'repeat', step: '0~1/c:a', tool: 'refund', message: 'm', effects: ['0/c:a'] }
+    const seen = view('suspended', [started(1), asked, began(REFUND), ended(REFUND), superseded, ended('model 0~1 mock'), ...suspended(reason)])
+    expect(states(seen)).toEqual({ '0': 'superseded', '0/c:a': 'superseded', '0~1': 'completed', '0~1/c:a': 'waiting' })
+    expect(commands(seen)).toEqual(['result', 'reuse', 'skip', 'rerun'])
+    expect(seen.divergences).toEqual([{ attempt: 1, by: 'divergence', step: '0', reason: 'message 1 differs', superseded: ['0'] }])
+  })
+
+  it('whose doubt was decided: by a message that waits, or one that was taken in', () => {
+    const decision = { type: 'decision', step: '0/c:a', effect: { name: 'refund', key: '' }, decision: { type: 'skip' } } as const
+    const waiting = view('running', [started(1), asked, began(REFUND)], { inbox: [{ seq: 1, body: JSON.stringify(decision) }], rowPatch: { inboxSeq: 1 } })
+    expect(waiting).toMatchObject({ unread: 1, decisions: [{ step: '0/c:a', decision: 'skip', attempt: null, usedBy: null }], waits: [{ decided: 'skip', choices: [] }] })
+
+    const taken = view('running', [started(1), asked, began(REFUND), started(2), { ...decision, inbox: 1 }], { rowPatch: { inboxSeq: 1 } })
+    expect(taken).toMatchObject({ unread: 0, decisions: [{ attempt: 2, usedBy: null }], waits: [{ decided: 'skip' }] })
+
+    const used: NewEntry[] = [{ type: 'consumed', step: '0/c:a', effects: ['0/c:a'], decisions: [1] }, ended(REFUND, unknown('interrupted'), { tries: 0 })]
+    const after = view('running', [started(1), asked, began(REFUND), started(2), { ...decision, inbox: 1 }, ...used])
+    expect(after).toMatchObject({ waits: [], decisions: [{ usedBy: '0/c:a' }] })
+    expect(states(after)).toEqual({ '0': 'completed', '0/c:a': 'skipped' })
+  })
+
+  it('whose inbox is not known says that there are messages', () => {
+    expect(view('running', [started(1)], { inbox: undefined, rowPatch: { inboxSeq: 2 } })).toMatchObject({ unread: 2, decisions: [] })
+  })
+
+  it('that was settled by reconcile', () => {
+    const seen = view('running', [started(1), asked, began(REFUND), started(2), { type: 'settled', step: '0/c:a', by: 'reconcile', settlement: { type: 'completed', outcome: value('ok') } }])
+    expect(seen.settlements).toEqual([{ attempt: 2, step: '0/c:a', by: 'reconcile', as: 'completed' }])
+    expect(seen.steps[1]).toMatchObject({ state: 'completed', answer: 'settled' })
+    expect(seen.waits).toEqual([])
+  })
+
+  it('that waits for a time, or for a store', () => {
+    const reason: SuspendReason = { type: 'retry-after', step: '0', message: 'model may be tried again at ...' }
+    const seen = view('suspended', [started(1), ...suspended(reason)], { rowPatch: { resumeAt: 5_000 } })
+    expect(seen).toMatchObject({ resumeAt: 5_000, waits: [{ type: 'retry-after', step: '0', choices: [] }] })
+    expect(seen.steps).toMatchObject([{ id: '0', kind: null, name: null, state: 'waiting', attempt: null }])
+  })
+
+  it('that failed, and that is driven again', () => {
+    const failed = [started(1), ended('model 0 mock', failure('no')), { type: 'run-ended', status: 'failed', error: encode(new RangeError('too much')) } as NewEntry, attemptEnded(1)]
+    expect(view('failed', failed)).toMatchObject({ error: { name: 'RangeError', message: 'too much', code: null }, resume: 'holdfast resume r-1' })
+    expect(view('running', [...failed, started(2, 'released')], { owner: 'pid 7' })).toMatchObject({ error: null, resume: null })
+  })
+
+  it('that completed: its result, its totals, and how often each step was replayed', () => {
+    const seen = view('completed', [
+      started(1), asked, started(2), ended('read 1 page', value('text'), { tries: 3, ms: 40 }), { type: 'run-ended', status: 'completed', result: encode('done') }, attemptEnded(2, { model: 1 }, { read: 1 }),
+    ])
+    expect(seen).toMatchObject({ result: 'done', resume: null, waits: [], totals: { steps: 2, inputTokens: 30, outputTokens: 4, ms: 52 } })
+    expect(seen.steps).toMatchObject([
+      { id: '0', kind: 'model', name: 'mock', attempt: 1, replayedAtLeast: 1, replayedAtMost: 1, tries: 1, inputTokens: 30, outputTokens: 4 },
+      { id: '1', kind: 'read', attempt: 2, replayedAtLeast: 0, replayedAtMost: 0, tries: 3, ms: 40, inputTokens: null },
+    ])
+  })
+
+  it('has warnings and changes of configuration with their attempt', () => {
+    const seen = view('running', [started(1), { type: 'warning', code: 'NOT_RECORDED', message: 'm', step: '0' }, started(2), { type: 'config-changed', step: '0', changed: ['system'] }])
+    expect(seen.warnings).toEqual([{ attempt: 1, code: 'NOT_RECORDED', message: 'm', step: '0' }])
+    expect(seen.configChanges).toEqual([{ attempt: 2, step: '0', changed: ['system'] }])
+  })
+
+  it('repeats in its commands where the run is', () => {
+    const seen = view('running', [started(1), asked, began(REFUND)], { place: { store: 'runs.db' } })
+    expect(seen.waits[0]?.choices[1]?.command).toBe('holdfast resolve r-1 0/c:a --skip --store runs.db')
+  })
+
+  it('of a journal without a beginning is refused', () => {
+    const entries = journal(started(1))
+    expect(() => runView({ row: rowOf(entries, 'running'), entries, owner: null, inbox: [], place: {} })).toThrow(expect.objectContaining({ code: 'STORE_CORRUPT' }))
+  })
+})

@@ -1,0 +1,137 @@
+/** A run as `show` presents it, derived from its journal. Pure; field names are stable: `show --json` prints them. */
+import { HoldfastError } from '../../errors.ts'
+import type { Placed } from '../../journal/chain.ts'
+import { decode } from '../../journal/codec.ts'
+import type { Decision } from '../../journal/entry.ts'
+import type { InboxMessage, RunRow, RunStatus } from '../../journal/store.ts'
+import { takenSeq, type Message } from '../../run/inbox.ts'
+import { resumeCommand, type Place } from '../hint.ts'
+import { AttemptLog, type AttemptView } from './attempts.ts'
+import { Findings, type FoundView } from './findings.ts'
+import { StepLog, type StepView } from './steps.ts'
+import { waitsOf, type WaitView } from './waits.ts'
+
+export interface RunView extends FoundView {
+  readonly runId: string
+  readonly agent: string
+  readonly version: string
+  readonly threadId: string | null
+  readonly status: RunStatus
+  /** The status is `running`, but nobody drives it: its process died, or it was never driven. */
+  readonly interrupted: boolean
+  /** Who drives it now. */
+  readonly owner: string | null
+  /** Times are ms since the epoch. */
+  readonly createdAt: number
+  readonly updatedAt: number
+  /** When a suspended run is due by itself. */
+  readonly resumeAt: number | null
+  readonly input: unknown
+  /** Of a completed run; undefined (in JSON null) where it gave nothing. */
+  readonly result: unknown
+  /** Of a run that failed last. */
+  readonly error: { readonly name: string; readonly message: string; readonly code: string | null } | null
+  /** Of a run that was cancelled. */
+  readonly reason: string | null
+  readonly attempts: readonly AttemptView[]
+  readonly steps: readonly StepView[]
+  readonly totals: { readonly steps: number; readonly inputTokens: number; readonly outputTokens: number; readonly ms: number }
+  readonly decisions: readonly DecisionView[]
+  /** Messages that the next attempt takes in. */
+  readonly unread: number
+  readonly waits: readonly WaitView[]
+  /** What drives it on; null where there is nothing to drive, or somebody does. */
+  readonly resume: string | null
+}
+
+export interface DecisionView {
+  readonly step: string
+  readonly decision: Decision['type']
+  /** The attempt that took it in; null: the next one does. */
+  readonly attempt: number | null
+  /** The step that used it up. */
+  readonly usedBy: string | null
+}
+
+export interface ViewInput {
+  readonly row: RunRow
+  readonly entries: readonly Placed[]
+  /** Who drives the run now, in words; null: nobody. */
+  readonly owner: string | null
+  /** The messages that the journal has not taken in; undefined: not known. */
+  readonly inbox: readonly InboxMessage[] | undefined
+  /** For the commands in it. */
+  readonly place: Place
+}
+
+export function runView({ row, entries, owner, inbox = [], place }: ViewInput): RunView {
+  const { runId, status } = row
+  const attempts = new AttemptLog()
+  const steps = new StepLog()
+  const findings = new Findings()
+  let taken = 0
+  for (const { entry, seq } of entries) {
+    attempts.apply(entry)
+    steps.apply(entry, seq)
+    findings.apply(entry, steps.attempt)
+    taken = Math.max(taken, takenSeq(entry))
+  }
+  const pending = inbox.map(({ body }) => JSON.parse(body) as Message).filter((message) => message.type === 'decision')
+  const decisions: DecisionView[] = [
+    ...steps.decisions(),
+    ...pending.map(({ step, decision }) => ({ step, decision: decision.type, attempt: null, usedBy: null })),
+  ]
+  const decided = new Map(decisions.filter(({ usedBy }) => usedBy === null).map(({ step, decision }) => [step, decision]))
+  const canGoOn = owner === null && status !== 'completed' && status !== 'cancelled'
+  const waits = canGoOn ? waitsOf(runId, entries, steps.history, decided, place) : []
+  const waiting = new Map(waits.flatMap(({ step, tool }) => (step === null ? [] : [[step, tool] as const])))
+  const views = steps.views({ driver: owner === null ? undefined : row.token, waiting })
+  return {
+    runId,
+    ...beginningOf(row, entries),
+    status,
+    interrupted: status === 'running' && owner === null,
+    owner,
+    createdAt: row.createdAt,
+    updatedAt: row.updatedAt,
+    resumeAt: row.resumeAt,
+    ...endOf(row, entries),
+    attempts: attempts.views(owner !== null),
+    steps: views,
+    totals: totalsOf(views),
+    ...findings.found,
+    decisions,
+    unread: Math.max(0, row.inboxSeq - taken),
+    waits,
+    resume: canGoOn ? resumeCommand(runId, place) : null,
+  }
+}
+
+function beginningOf(row: RunRow, entries: readonly Placed[]): Pick<RunView, 'agent' | 'version' | 'threadId' | 'input'> {
+  const created = entries[0]?.entry
+  if (created?.type !== 'run-created') {
+    throw new HoldfastError('STORE_CORRUPT', `the journal of run "${row.runId}" does not begin with its creation`, { runId: row.runId })
+  }
+  return { agent: created.agent, version: created.version, threadId: row.threadId, input: decode(created.input, 'input') }
+}
+
+/** How it ended, where it has: a run that is driven again after a failure has not. */
+function endOf(row: RunRow, entries: readonly Placed[]): Pick<RunView, 'result' | 'error' | 'reason'> {
+  const last = entries.findLast(({ entry }) => entry.type === 'run-ended')?.entry
+  const end = last?.type === 'run-ended' && last.status === row.status ? last : undefined
+  return {
+    result: end?.result && decode(end.result, 'result'),
+    error: end?.error ? errorView(decode(end.error, 'error')) : null,
+    reason: end?.reason ?? null,
+  }
+}
+
+function errorView(error: unknown): RunView['error'] {
+  if (!(error instanceof Error)) return { name: 'Error', message: String(error), code: null }
+  return { name: error.name, message: error.message, code: 'code' in error && typeof error.code === 'string' ? error.code : null }
+}
+
+function totalsOf(steps: readonly StepView[]): RunView['totals'] {
+  const sum = (of: (step: StepView) => number | null): number => steps.reduce((total, step) => total + (of(step) ?? 0), 0)
+  return { steps: steps.length, inputTokens: sum((s) => s.inputTokens), outputTokens: sum((s) => s.outputTokens), ms: sum((s) => s.ms) }
+}

@@ -1,0 +1,83 @@
+import { describe, expect, it } from 'vitest'
+import { encode } from '../../journal/codec.ts'
+import type { NewEntry } from '../../journal/writer.ts'
+import { attemptEnded, began, CREATED, ended, failure, journal, rowOf, started, value } from '../fixtures/journal.ts'
+import { paintFor } from '../style.ts'
+import { runView, type RunView } from './run-view.ts'
+import { showText } from './show-text.ts'
+
+const plain = paintFor({ isTTY: false }, {})
+
+function view(...entries: readonly NewEntry[]): RunView {
+  const placed = journal({ ...CREATED, input: encode({ note: '\u001b[2J' }) } as NewEntry, ...entries)
+  return runView({ row: rowOf(placed, 'running'), entries: placed, owner: null, inbox: [], place: {} })
+}
+
+const LONG = 'tool 0/c:call_0123456789abcdefghijklmnopqrstuvwxyz0123456789 look_up_everything_there_is_to_know'
+const killed = view(
+  started(1), ended('model 0 mock/desk', value('call'), { tries: 2, ms: 1234, usage: { inputTokens: 1200, outputTokens: 45 } }), ended(LONG, failure('no\u001b]0;x\u0007\nmore')),
+  { type: 'warning', code: 'NOT_RECORDED', message: 'the store\nrefused' }, attemptEnded(1, {}, { model: 1, tool: 1 }),
+  started(2, 'released'), { type: 'config-changed', step: '0', changed: ['system', 'tool search'] }, began('tool 1/c:b refund'),
+)
+
+describe('show', () => {
+  it('tells what happened and what to do', () => {
+    expect(showText(killed, { width: 80, paint: plain })).toMatchInlineSnapshot(`
+      "run      r-1
+      agent    desk, version 2
+      status   interrupted: the process that drove it is gone
+      created  1970-01-01 00:00:01Z
+      updated  1970-01-01 00:00:09Z
+      input    {"note":"\\u001b[2J"}
+
+      attempts
+        #  STARTED               ENDING     REPLAYED  RECORDED  NOT RECORDED
+        1  1970-01-01 00:00:02Z  suspended         0         2
+        2  1970-01-01 00:00:07Z  killed            -         -  -
+
+      steps
+        STEP             WHAT             STATE      #  REPLAYED  TRIES  TIME   TOKENS
+        0                model mock/desk  completed  1       0-1      2  1.2s  1200/45
+        0/c:cal…3456789  tool look_up_e…  failed     1       0-1      1  12ms        -
+        1/c:b            tool refund      in doubt   2         0      -     -        -
+        3 steps, 1.2s, 1200 tokens in, 45 out
+
+      why
+        0/c:call_0123456789abcdefghijklmnopqrstuvwxyz0123456789 failed: TypeError: no\\u001b]0;x\\u0007 more
+        1/c:b in doubt: its attempt ended before its outcome was recorded
+
+      configuration changed
+        0 (attempt 2): system, tool search
+
+      warnings
+        NOT_RECORDED (attempt 1): the store refused
+
+      waits for
+        in-doubt 1/c:b: nobody knows whether "refund" took effect
+          it happened, and this is what it gave:
+            holdfast resolve r-1 1/c:b --result '{"your":"JSON"}'
+          leave it: the model is told that its outcome is unknown:
+            holdfast resolve r-1 1/c:b --skip
+          it did not happen, or may happen once more:
+            holdfast resolve r-1 1/c:b --rerun
+
+      Then it goes on with
+        holdfast resume r-1
+      "
+    `)
+  })
+
+  it('fits into 80 columns, but for what is to be copied and read in full', () => {
+    const lines = showText(killed, { width: 80, paint: plain }).split('\n')
+    const tables = lines.slice(0, lines.indexOf('why'))
+    expect(Math.max(...tables.map((line) => line.length))).toBeLessThanOrEqual(80)
+  })
+
+  it('cuts nothing where there is no terminal', () => {
+    expect(showText(killed, { width: undefined, paint: plain })).toContain('look_up_everything_there_is_to_know  failed')
+  })
+
+  it('lets nothing through that a terminal would act upon', () => {
+    expect(showText(killed, { width: undefined, paint: plain })).not.toMatch(/[^\P{Cc}\n]/u)
+  })
+})

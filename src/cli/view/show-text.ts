@@ -1,0 +1,139 @@
+/** A run's view as text for a terminal. */
+import { CHOICES } from '../hint.ts'
+import { jsonLine } from '../json.ts'
+import { durationText, timeText } from '../moment.ts'
+import { oneLine } from '../printable.ts'
+import type { Paint, Style } from '../style.ts'
+import { table, type Cell, type Column } from '../table.ts'
+import type { RunView } from './run-view.ts'
+import type { StepState } from './step-state.ts'
+import type { StepView } from './steps.ts'
+import type { WaitView } from './waits.ts'
+
+export interface TextOptions {
+  /** Columns of the terminal; undefined: nothing is cut. */
+  readonly width: number | undefined
+  readonly paint: Paint
+}
+
+/** Input and result are cut here; `--json` has all of them. */
+const SHOWN_CHARACTERS = 200
+
+export function showText(view: RunView, options: TextOptions): string {
+  const sections = [
+    headLines(view, options),
+    section('attempts', attemptLines(view, options), options),
+    section('steps', stepLines(view, options), options),
+    section('why', whyLines(view), options),
+    section('decisions', decisionLines(view), options),
+    section('settled', view.settlements.map(({ step, by, as, attempt }) => `${step}: ${as}, by ${by} in attempt ${attempt}`), options),
+    section('records that do not answer any more', view.divergences.map(({ step, by, reason, superseded, attempt }) =>
+      `${step} (${by}, attempt ${attempt}): ${oneLine(reason)}${superseded.length > 0 ? ` [${superseded.join(', ')}]` : ''}`), options),
+    section('configuration changed', view.configChanges.map(({ step, changed, attempt }) => `${step} (attempt ${attempt}): ${changed.join(', ')}`), options),
+    section('warnings', view.warnings.map(({ code, message, attempt }) => `${code} (attempt ${attempt}): ${oneLine(message)}`), options),
+    goOnLines(view, options),
+  ]
+  return `${sections.filter((lines) => lines.length > 0).map((lines) => lines.join('\n')).join('\n\n')}\n`
+}
+
+const section = (title: string, lines: readonly string[], { paint }: TextOptions): string[] =>
+  lines.length === 0 ? [] : [paint('bold', title), ...lines.map((line) => `  ${line}`)]
+
+function headLines(view: RunView, { paint }: TextOptions): string[] {
+  const rows: (readonly [string, string])[] = [
+    ['run', paint('bold', oneLine(view.runId))],
+    ['agent', oneLine(`${view.agent}, version ${view.version}`)],
+    ['status', statusText(view)],
+    ['created', timeText(view.createdAt)],
+    ['updated', timeText(view.updatedAt)],
+  ]
+  if (view.threadId !== null) rows.push(['thread', oneLine(view.threadId)])
+  if (view.input !== undefined) rows.push(['input', shown(view.input)])
+  if (view.status === 'completed' && view.result !== undefined) rows.push(['result', shown(view.result)])
+  if (view.error) rows.push(['error', oneLine(`${view.error.code ?? view.error.name}: ${view.error.message}`)])
+  if (view.reason) rows.push(['reason', oneLine(view.reason)])
+  return rows.map(([name, text]) => `${paint('dim', name.padEnd(8))} ${text}`)
+}
+
+function statusText({ status, interrupted, owner, resumeAt, attempts }: RunView): string {
+  if (interrupted) return attempts.length === 0 ? 'interrupted: it was created, and nobody drives it' : 'interrupted: the process that drove it is gone'
+  if (owner !== null) return `${status}: ${owner} drives it`
+  if (status === 'suspended') return resumeAt === null ? 'suspended' : `suspended until ${timeText(resumeAt)}`
+  return status
+}
+
+function shown(value: unknown): string {
+  const text = typeof value === 'string' ? oneLine(value) : jsonLine(value).trimEnd()
+  return text.length > SHOWN_CHARACTERS ? `${text.slice(0, SHOWN_CHARACTERS)}… (${text.length} characters)` : text
+}
+
+function attemptLines(view: RunView, { width, paint }: TextOptions): string[] {
+  const columns: Column[] = [
+    { title: '#', align: 'right' }, { title: 'STARTED' }, { title: 'ENDING' }, { title: 'REPLAYED', align: 'right' }, { title: 'RECORDED', align: 'right' }, { title: 'NOT RECORDED', cut: 'end' },
+  ]
+  const sum = (counts: object | undefined): string => (counts ? String(Object.values(counts as Record<string, number>).reduce((total, n) => total + n, 0)) : '-')
+  const rows = view.attempts.map(({ attempt, startedAt, ending, summary }) => [
+    String(attempt), timeText(startedAt), ending, sum(summary?.replayed), sum(summary?.recorded), summary ? summary.unrecorded.join(', ') : '-',
+  ])
+  return rows.length === 0 ? [] : table(columns, rows, { width: inner(width), paint })
+}
+
+const STYLES: Readonly<Partial<Record<StepState, Style>>> = {
+  'completed': 'green', 'failed': 'red', 'in-doubt': 'yellow', 'waiting': 'yellow', 'running': 'cyan', 'superseded': 'dim',
+}
+
+function stepLines(view: RunView, { width, paint }: TextOptions): string[] {
+  const columns: Column[] = [
+    { title: 'STEP', cut: 'middle' }, { title: 'WHAT', cut: 'end' }, { title: 'STATE' }, { title: '#', align: 'right' }, { title: 'REPLAYED', align: 'right' },
+    { title: 'TRIES', align: 'right' }, { title: 'TIME', align: 'right' }, { title: 'TOKENS', align: 'right' },
+  ]
+  const rows = view.steps.map((step): Cell[] => [
+    step.id,
+    step.name === null ? '-' : `${step.kind ?? ''} ${step.name}`,
+    { text: stateText(step), style: STYLES[step.state] },
+    orDash(step.attempt),
+    step.replayedAtLeast === step.replayedAtMost ? String(step.replayedAtLeast) : `${step.replayedAtLeast}-${step.replayedAtMost}`,
+    orDash(step.tries),
+    step.ms === null ? '-' : durationText(step.ms),
+    tokens(step.inputTokens, step.outputTokens),
+  ])
+  if (rows.length === 0) return []
+  const { steps, inputTokens, outputTokens, ms } = view.totals
+  return [...table(columns, rows, { width: inner(width), paint }), paint('dim', `${steps} ${steps === 1 ? 'step' : 'steps'}, ${durationText(ms)}, ${inputTokens} tokens in, ${outputTokens} out`)]
+}
+
+const stateText = ({ state, superseded }: StepView): string =>
+  state === 'in-doubt' ? `in doubt${superseded ? ', superseded' : ''}` : state === 'not-done' ? 'not done' : state
+
+const orDash = (value: number | null): string => (value === null ? '-' : String(value))
+
+const tokens = (input: number | null, output: number | null): string => (input === null && output === null ? '-' : `${orDash(input)}/${orDash(output)}`)
+
+const whyLines = (view: RunView): string[] =>
+  view.steps.flatMap((step) => (step.why === null ? [] : [`${step.id} ${stateText(step)}: ${oneLine(step.why)}`]))
+
+const decisionLines = (view: RunView): string[] => view.decisions.map(({ step, decision, attempt, usedBy }) => {
+  if (attempt === null) return `${step}: ${decision}, taken in by the next attempt`
+  return `${step}: ${decision}, taken in by attempt ${attempt}, ${usedBy === null ? 'not used yet' : `used by ${usedBy}`}`
+})
+
+/** What it waits for and how it goes on: whole lines, to be copied. */
+function goOnLines(view: RunView, options: TextOptions): string[] {
+  const { waits, unread, resume } = view
+  const isKnown = view.decisions.some(({ attempt }) => attempt === null)
+  const lines = waitLines(waits, options)
+  if (unread > 0 && !isKnown) lines.push('', `${unread} ${unread === 1 ? 'message waits' : 'messages wait'} in its inbox for the next attempt`)
+  if (resume !== null) lines.push('', waits.some(({ choices }) => choices.length > 0) ? 'Then it goes on with' : 'It goes on with', `  ${resume}`)
+  return lines[0] === '' ? lines.slice(1) : lines
+}
+
+export function waitLines(waits: readonly WaitView[], { paint }: Pick<TextOptions, 'paint'>): string[] {
+  if (waits.length === 0) return []
+  return [paint('bold', 'waits for'), ...waits.flatMap(({ type, step, message, choices, decided }) => [
+    `  ${paint('yellow', type)}${step === null ? '' : ` ${oneLine(step)}`}: ${oneLine(message)}`,
+    ...(decided === null ? [] : [`    decided: ${decided}`]),
+    ...choices.flatMap(({ choice, command }) => [`    ${CHOICES[choice]}:`, `      ${command}`]),
+  ])]
+}
+
+const inner = (width: number | undefined): number | undefined => (width === undefined ? undefined : Math.max(78, width - 2))
