@@ -41,7 +41,7 @@ describe('the view of a run', () => {
   })
 
   it('that waits with a call that was never started, because an earlier one is in doubt', () => {
-    const reason: SuspendReason = { type: 'in-doubt', step: '1/c:b', tool: 'refund', message: 'm', effects: ['0/c:a'] }
+    const reason: SuspendReason = { type: 'in-doubt', step: '1/c:b', tool: 'refund', message: 'm', fingerprint: 'f', effects: ['0/c:a'] }
     const seen = view('suspended', [started(1), asked, began(REFUND), ended(REFUND, unknown()), ended('model 1 mock'), ...suspended(reason)])
     expect(states(seen)).toEqual({ '0': 'completed', '0/c:a': 'in-doubt', '1': 'completed', '1/c:b': 'waiting' })
     expect(seen.waits.map(({ step, message }) => [step, message])).toEqual([['1/c:b', 'nobody knows whether "refund" (0/c:a) took effect']])
@@ -50,7 +50,7 @@ describe('the view of a run', () => {
 
   it('that would repeat an effect: the earlier result can be reused', () => {
     const superseded: NewEntry = { type: 'superseded', by: 'divergence', step: '0', reason: 'message 1 differs', ids: ['0'] }
-    const reason: SuspendReason = { type: 'repeat', step: '0~1/c:a', tool: 'refund', message: 'm', effects: ['0/c:a'] }
+    const reason: SuspendReason = { type: 'repeat', step: '0~1/c:a', tool: 'refund', message: 'm', fingerprint: 'f', effects: ['0/c:a'] }
     const seen = view('suspended', [started(1), asked, began(REFUND), ended(REFUND), superseded, ended('model 0~1 mock'), ...suspended(reason)])
     expect(states(seen)).toEqual({ '0': 'superseded', '0/c:a': 'superseded', '0~1': 'completed', '0~1/c:a': 'waiting' })
     expect(commands(seen)).toEqual(['result', 'reuse', 'skip', 'rerun'])
@@ -58,7 +58,7 @@ describe('the view of a run', () => {
   })
 
   it('whose doubt was decided: by a message that waits, or one that was taken in', () => {
-    const decision = { type: 'decision', step: '0/c:a', effect: { name: 'refund', key: '' }, decision: { type: 'skip' } } as const
+    const decision = { type: 'decision', step: '0/c:a', effect: { name: 'refund', key: '' }, fingerprint: 'f', decision: { type: 'skip' } } as const
     const waiting = view('running', [started(1), asked, began(REFUND)], { inbox: [{ seq: 1, body: JSON.stringify(decision) }], rowPatch: { inboxSeq: 1 } })
     expect(waiting).toMatchObject({ unread: 1, decisions: [{ step: '0/c:a', decision: 'skip', attempt: null, usedBy: null }], waits: [{ decided: 'skip', choices: [] }] })
 
@@ -107,7 +107,7 @@ describe('the view of a run', () => {
   })
 
   it('has warnings and changes of configuration with their attempt', () => {
-    const seen = view('running', [started(1), { type: 'warning', code: 'NOT_RECORDED', message: 'm', step: '0' }, started(2), { type: 'config-changed', step: '0', changed: ['system'] }])
+    const seen = view('running', [started(1), { type: 'warning', code: 'NOT_RECORDED', message: 'm', step: '0' }, started(2), { type: 'config-changed', step: '0', changed: ['system'], config: 'c' }])
     expect(seen.warnings).toEqual([{ attempt: 1, code: 'NOT_RECORDED', message: 'm', step: '0' }])
     expect(seen.configChanges).toEqual([{ attempt: 2, step: '0', changed: ['system'] }])
   })

@@ -17,7 +17,7 @@ const LONG = 'tool 0/c:call_0123456789abcdefghijklmnopqrstuvwxyz0123456789 look_
 const killed = view(
   started(1), ended('model 0 mock/desk', value('call'), { tries: 2, ms: 1234, usage: { inputTokens: 1200, outputTokens: 45 } }), ended(LONG, failure('no\u001b]0;x\u0007\nmore')),
   { type: 'warning', code: 'NOT_RECORDED', message: 'the store\nrefused' }, attemptEnded(1, {}, { model: 1, tool: 1 }),
-  started(2, 'released'), { type: 'config-changed', step: '0', changed: ['system', 'tool search'] }, began('tool 1/c:b refund'),
+  started(2, 'released'), { type: 'config-changed', step: '0', changed: ['system', 'tool search'], config: 'c' }, began('tool 1/c:b refund'),
 )
 
 describe('show', () => {

@@ -25,7 +25,7 @@ export function waitsOf(runId: string, entries: readonly Placed[], history: Hist
   const waits = lastReasons(entries).map(view)
   const covered = new Set(waits.flatMap(({ step, effects }) => [...(step === null ? [] : [step]), ...effects]))
   const doubts = history.ledger.allStanding().filter((effect) => isInDoubt(effect, () => false) && !covered.has(effect.step.id))
-  return [...waits, ...doubts.map(({ step }) => view({ type: 'in-doubt', step: step.id, tool: step.name, message: '', effects: [step.id] }))]
+  return [...waits, ...doubts.map(({ step, fingerprint }) => view({ type: 'in-doubt', step: step.id, tool: step.name, message: '', fingerprint, effects: [step.id] }))]
 }
 
 /** A reason by itself, where the journal is not at hand. */
