@@ -48,7 +48,7 @@ function* run(driver: Driver, ops: readonly Op[], branch: string): Generator<Wai
         yield { ask: step('s', { branch, key: op.text }) }
         break
       case 'together':
-        yield { all: driver.shuffled(op.requests).map(({ text, system }) => one({ ask: request(text, { branch, system }) })) }
+        yield { all: driver.shuffled(op.requests).map(({ text, system }) => one({ ask: request(text, { branch, system, onConfigChange: driver.onConfigChange }) })) }
         break
       case 'loop': {
         const messages = ['go']
@@ -98,6 +98,14 @@ class Driver {
   #live: { readonly ticket: Ticket; readonly asked: readonly ReturnType<typeof asks>[] }[] = []
   readonly #waiting = new Map<string, { readonly claim: Claim; readonly done: (value: unknown) => void }>()
   static #serial = 0
+
+  /**
+   * Requests that differ in their configuration alone and did not overlap before the kill look like one request under a
+   * changed configuration when they are asked for in another order: whoever does that has to say `diverge`.
+   */
+  get onConfigChange(): 'replay' | 'diverge' {
+    return this.#anyOrder ? 'diverge' : 'replay'
+  }
 
   constructor(scenario: Scenario, choose: (n: number) => number, anyOrder: boolean) {
     this.scenario = scenario
