@@ -324,3 +324,42 @@ describe('a streamed model step (C24)', () => {
     expect(seen[1]).toEqual([...new Set(seen[0]!.map((p) => (p.startsWith('delta') ? 'delta hello' : p)))])
   })
 })
+
+describe('a deploy in the middle of a repeated conversation (R8)', () => {
+  it('is one change for each record, and not a divergence at the next restart', async () => {
+    const settings = { system: 'v0' }
+    const model = testModel(() => ({ text: 'same' }))
+    const agent = defineAgent('a', async (run, failures: number) => {
+      const texts = [await ask(run, model, 'again', settings.system)]
+      if (run.attempt === 1) throw new Error('later')
+      texts.push(await ask(run, model, 'again', settings.system))
+      if (run.attempt <= failures) throw new Error('later')
+      return texts
+    })
+    const events: RunEvent[] = []
+    const runner = createRunner({ agents: [agent], store: memoryStore(), ...quick, onEvent: (e) => events.push(e) })
+    await expect(runner.run(agent, 2, { runId: 'r' })).rejects.toThrow()
+    settings.system = 'v1'
+    await expect(runner.resume('r')).rejects.toThrow()
+    expect(await runner.resume('r')).toMatchObject({ result: ['same', 'same'] })
+    expect(model.requests).toHaveLength(2)
+    expect(events.filter((e) => e.type === 'config-changed')).toHaveLength(1)
+    expect(events.filter((e) => e.type === 'replay-diverged')).toEqual([])
+  })
+
+  it('with a second request of the same conversation, the answers are not swapped when the first is gone', async () => {
+    const asks = ['law', 'style']
+    const model = testModel((_t, call) => ({ text: String(call.prompt[0]!.content) }))
+    const fail = failingOnce()
+    const agent = defineAgent('a', async (run) => {
+      const out: string[] = []
+      for (const system of asks) out.push(await ask(run, model, 'review this', system))
+      fail()
+      return out
+    })
+    const runner = createRunner({ agents: [agent], store: memoryStore(), ...quick })
+    await expect(runner.run(agent, 1, { runId: 'r' })).rejects.toThrow(/later/)
+    asks.shift()
+    expect(await runner.resume('r')).toMatchObject({ result: ['style'] })
+  })
+})

@@ -1,5 +1,5 @@
 /** Steps inside steps: composite tools, agents, waits inside (R1, R10; C15, C32, D15). */
-import { generateText, stepCountIs, tool } from 'ai'
+import { generateText, stepCountIs, streamText, tool } from 'ai'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { createRunner, currentRun, currentStep, defineAgent, memoryStore, type RunnerOptions } from '../src/index.ts'
@@ -92,6 +92,41 @@ describe('a doubt inside a composite tool', () => {
     expect(await runner.resume('r')).toMatchObject({ status: 'completed' })
     expect(done).toEqual([0, 1, 2])
   })
+})
+
+describe('a stream that breaks inside', () => {
+  for (const around of ['an agent', 'a composite tool'] as const) {
+    it(`${around} drives the handler again: the step around it does not hold that up`, async () => {
+      let requests = 0
+      const inner = testModel(() => ({ text: 'inner' }))
+      const { doStream } = inner
+      inner.doStream = async (call) => {
+        const { stream } = await doStream(call)
+        if (++requests > 1) return { stream }
+        const reader = stream.getReader()
+        let read = 0
+        return {
+          stream: new ReadableStream({
+            async pull(controller) {
+              if (++read > 4) return controller.error(Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' }))
+              controller.enqueue((await reader.read()).value!)
+            },
+          }, { highWaterMark: 0 }),
+        }
+      }
+      const child = defineAgent('child', async (run, _n: number) => streamText({ model: run.model(inner), prompt: 'x' }).text)
+      const outer = testModel((turn) => (turn === 0 ? { calls: [{ id: 'c', tool: 'ask', input: {} }] } : { text: 'done' }))
+      const agent = defineAgent('a', async (run) => {
+        if (around === 'an agent') return run.agent(child, 1)
+        const ask = tool({ inputSchema: z.object({}), execute: async () => streamText({ model: run.model(inner), prompt: 'x' }).text })
+        const { steps } = await generateText({ model: run.model(outer), tools: run.tools({ ask }, { ask: { composite: true } }), prompt: 'x', stopWhen: stepCountIs(3) })
+        return steps[0]!.toolResults[0]!.output
+      })
+      const runner = createRunner({ agents: [agent, child], store: memoryStore(), ...quick, retry: { backoff: { baseMs: 1, jitter: 'none' } } })
+      expect(await runner.run(agent, 1, { runId: 'r' })).toEqual({ status: 'completed', result: 'inner' })
+      expect(requests).toBe(2)
+    })
+  }
 })
 
 describe('the code of a step', () => {

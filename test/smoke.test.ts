@@ -71,6 +71,6 @@ describe('a run over the memory store', () => {
     const agent = defineAgent('a', async (run) => streamText({ model: run.model(model), tools: run.tools(tools), prompt: 'hi', stopWhen: stepCountIs(5) }))
     const runner = createRunner({ agents: [agent], store: memoryStore() })
     const outcome = await runner.run(agent, {}, { runId: 'r' })
-    expect(outcome).toMatchObject({ status: 'completed', result: { text: 'done', finishReason: 'stop' } })
+    expect(outcome).toMatchObject({ status: 'completed', result: { text: 'done', finishReason: 'stop', messages: [{ role: 'assistant' }, { role: 'tool' }, { role: 'assistant' }] } })
   })
 })

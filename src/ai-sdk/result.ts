@@ -13,6 +13,8 @@ interface SdkResult {
   readonly text: PromiseLike<string> | string
   readonly finishReason: PromiseLike<string> | string
   readonly response: PromiseLike<{ messages?: readonly unknown[] }> | { messages?: readonly unknown[] }
+  /** Of all steps; a lower `ai` 7 has only `response.messages`. */
+  readonly responseMessages?: PromiseLike<readonly unknown[]> | readonly unknown[]
   readonly totalUsage: unknown
   readonly steps: unknown
   consumeStream?(options?: { onError?: (error: unknown) => void }): PromiseLike<void>
@@ -26,6 +28,6 @@ export async function settleResult(value: unknown): Promise<unknown> {
   if (!isSdkResult(value)) return value
   await value.consumeStream?.()
   // `consumeStream` swallows errors; the promises do not.
-  const [text, finishReason, response, usage] = await Promise.all([value.text, value.finishReason, value.response, value.totalUsage])
-  return { text, finishReason, messages: response.messages ?? [], usage } satisfies TextResult
+  const [text, finishReason, response, all, usage] = await Promise.all([value.text, value.finishReason, value.response, value.responseMessages, value.totalUsage])
+  return { text, finishReason, messages: all ?? response.messages ?? [], usage } satisfies TextResult
 }

@@ -62,7 +62,7 @@ class World {
       case 'decide': {
         this.decisions.push({ step: id, type: decision, key: keyOf(n), used: false })
         const made: Decision = decision === 'result' ? { type: 'result', value: { json: 'by hand' } } : { type: decision }
-        this.#apply({ type: 'decision', at: 0, inbox: this.decisions.length - 1, step: id, effect: effectOf(n), decision: made })
+        this.#apply({ type: 'decision', at: 0, inbox: this.decisions.length - 1, step: id, effect: effectOf(n), fingerprint: argsOf(n), decision: made })
         break
       }
     }
@@ -72,7 +72,7 @@ class World {
     const verdict = guard(
       this.ledger,
       { step: id, ref: effectOf(n), fingerprint: argsOf(n), policy },
-      { isRunning: (step) => this.facts.get(step)?.open === 'running', asked: this.asked },
+      { isRunning: (step) => this.facts.get(step)?.open === 'running', asked: this.asked, taken: { effects: new Set(), decisions: new Set() } },
     )
     this.verdicts.push(verdict.type)
     if (verdict.type === 'reconcile') {

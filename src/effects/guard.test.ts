@@ -36,14 +36,16 @@ class Scene {
     return this.#apply({ type: 'superseded', at: 4, by: 'divergence', step: ids[0]!, reason: 'a test', ids })
   }
   /** Decisions are numbered from 1. */
-  decided(step: string, decision: Decision | 'rerun' | 'skip' | 'reuse', effect: EffectRef = { name: 'refund', key: '' }): this {
-    return this.#apply({ type: 'decision', at: 5, inbox: ++this.#inbox, step, effect, decision: typeof decision === 'string' ? { type: decision } : decision })
+  decided(step: string, decision: Decision | 'rerun' | 'skip' | 'reuse', effect: EffectRef = { name: 'refund', key: '' }, args = 'order 1'): this {
+    return this.#apply({ type: 'decision', at: 5, inbox: ++this.#inbox, step, effect, fingerprint: args, decision: typeof decision === 'string' ? { type: decision } : decision })
   }
+  /** What other calls are using up. */
+  readonly taken = { effects: new Set<string>(), decisions: new Set<number>() }
   ask(step: string, { args = 'order 1', key = '', ...policy }: { args?: string; key?: string } & Partial<EffectPolicy> = {}): GuardVerdict {
     return guard(
       this.ledger,
       { step, ref: { name: 'refund', key }, fingerprint: args, policy: { onIncomplete: 'refuse', allowRepeat: false, keyed: false, ...policy } },
-      { isRunning: (id) => this.running.has(id), asked: this.asked },
+      { isRunning: (id) => this.running.has(id), asked: this.asked, taken: this.taken },
     )
   }
   /** Carries a verdict out as `run/` does: what it consumes, then the start. */

@@ -40,6 +40,8 @@ export interface GuardContext {
   readonly isRunning: (step: string) => boolean
   /** Effects that were asked about in this attempt without an answer that may be believed. */
   readonly asked: ReadonlySet<string>
+  /** What other calls are using up right now: given to them, and not written down yet. */
+  readonly taken: { readonly effects: ReadonlySet<string>; readonly decisions: ReadonlySet<number> }
 }
 
 export function guard(ledger: Ledger, call: GuardedCall, context: GuardContext): GuardVerdict {
@@ -47,9 +49,11 @@ export function guard(ledger: Ledger, call: GuardedCall, context: GuardContext):
   const decisions: number[] = []
   const consumes: Consumption = { effects, decisions }
 
+  const isTaken = (inbox: number): boolean => decisions.includes(inbox) || context.taken.decisions.has(inbox)
+
   const own = ledger.effects.get(call.step)
   if (own && own.state !== 'not-done') {
-    const decided = decisionAbout(ledger, call.step)
+    const decided = decisionAbout(ledger, call.step, isTaken)
     if (decided) {
       decisions.push(decided.inbox)
       if (decided.decision.type !== 'rerun') return carryOut(decided, own, { effects: [own.step.id], decisions })
@@ -67,7 +71,7 @@ export function guard(ledger: Ledger, call: GuardedCall, context: GuardContext):
     const [first] = blockers
     if (!first) return { type: 'start', consumes: { effects, decisions: [...decisions, ...leftOver(ledger, call, decisions)] } }
 
-    const decided = decisionFor(ledger, call.step, call.ref, blockers, decisions)
+    const decided = decisionFor(ledger, { ...call, keyed: call.policy.keyed }, blockers, isTaken)
     if (decided) {
       decisions.push(decided.inbox)
       const about = blockers.find((b) => b.step.id === decided.step)
@@ -93,10 +97,10 @@ export function guard(ledger: Ledger, call: GuardedCall, context: GuardContext):
 /** Effects of the same name and key that stand in the way of a new start. */
 function blockersOf(ledger: Ledger, call: GuardedCall, context: GuardContext): Effect[] {
   return ledger.standing(call.ref).filter((effect) => {
-    if (effect.step.id === call.step) return false
+    if (effect.step.id === call.step || context.taken.effects.has(effect.step.id)) return false
     if (effect.superseded && call.policy.allowRepeat) return false
     // It starts again itself, before or after this call: two that were interrupted side by side must not wait for each other.
-    if (isExpected(effect) && (decisionAbout(ledger, effect.step.id)?.decision.type ?? call.policy.onIncomplete) === 'rerun') return false
+    if (isExpected(effect) && (decisionAbout(ledger, effect.step.id, () => false)?.decision.type ?? call.policy.onIncomplete) === 'rerun') return false
     return isInDoubt(effect, context.isRunning) || wouldBeRepeated(effect)
   })
 }

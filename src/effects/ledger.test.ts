@@ -14,7 +14,7 @@ const ended = (id: string, outcome: Outcome): Entry =>
 const settled = (step: string, settlement: Settlement): Entry => ({ type: 'settled', at: 3, step, by: 'reconcile', settlement })
 const superseded = (...ids: string[]): Entry => ({ type: 'superseded', at: 4, by: 'divergence', step: ids[0]!, reason: 'a test', ids })
 const consumed = (effects: string[], decisions: number[] = []): Entry => ({ type: 'consumed', at: 5, step: 'x', effects, decisions })
-const decision = (inbox: number, step: string): Entry => ({ type: 'decision', at: 6, inbox, step, effect: REF, decision: { type: 'rerun' } })
+const decision = (inbox: number, step: string): Entry => ({ type: 'decision', at: 6, inbox, step, effect: REF, fingerprint: 'f', decision: { type: 'rerun' } })
 
 function ledgerOf(...entries: Entry[]): Ledger {
   const ledger = new Ledger()

@@ -40,6 +40,8 @@ export interface TakenDecision {
   readonly inbox: number
   readonly step: string
   readonly effect: EffectRef
+  /** Of the arguments of the call that was decided about. */
+  readonly fingerprint: string
   readonly decision: Decision
   consumed: boolean
 }
@@ -96,7 +98,7 @@ export class Ledger {
         }
         break
       case 'decision':
-        this.decisions.push({ inbox: entry.inbox, step: entry.step, effect: entry.effect, decision: entry.decision, consumed: false })
+        this.decisions.push({ inbox: entry.inbox, step: entry.step, effect: entry.effect, fingerprint: entry.fingerprint, decision: entry.decision, consumed: false })
         break
       case 'consumed':
         for (const step of entry.effects) {

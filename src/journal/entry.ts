@@ -83,6 +83,8 @@ export type SuspendReason =
       readonly step: string
       readonly tool: string
       readonly message: string
+      /** Fingerprint of the call's arguments. */
+      readonly fingerprint: string
       /** Steps whose effect is in question. */
       readonly effects: readonly string[]
     }
@@ -171,6 +173,8 @@ export interface ConfigChanged extends At {
   readonly type: 'config-changed'
   readonly step: string
   readonly changed: readonly string[]
+  /** Digest of the configuration under which the recorded answer stands from now on. */
+  readonly config: string
 }
 
 /** Records that no longer answer. They are kept: their effects are guarded (R5). */
@@ -197,6 +201,8 @@ export interface DecisionTaken extends At {
   readonly inbox: number
   readonly step: string
   readonly effect: EffectRef
+  /** Of the arguments of the call that was decided about. */
+  readonly fingerprint: string
   readonly decision: Decision
 }
 

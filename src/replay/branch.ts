@@ -120,9 +120,19 @@ export class Branch {
     this.counter++
   }
 
-  /** How many configurations the branch's records of one conversation were asked in. */
-  configsOf(fingerprint: string): number {
-    return this.#configs.get(fingerprint)?.size ?? 0
+  /** How many configurations one conversation was asked in among the records that overlapped the next number. */
+  configsInReach(fingerprint: string): number {
+    const configs = new Set<string | undefined>()
+    for (const slot of this.#inReach()) {
+      const record = this.#recordsBySlot.get(slot)
+      if (record?.fingerprint === fingerprint) configs.add(record.config)
+    }
+    return configs.size
+  }
+
+  /** Whether the branch has a record of the conversation in this configuration. */
+  wasAsked(fingerprint: string, config: string): boolean {
+    return this.#configs.get(fingerprint)?.has(config) ?? false
   }
 
   isOpenKey(place: string): boolean {

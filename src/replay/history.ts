@@ -8,6 +8,8 @@ export interface StepRecord {
   readonly ref: StepRef
   readonly fingerprint: string
   readonly config: string | undefined
+  /** Digests of changed configurations under which it has answered already. */
+  readonly accepted: Set<string>
   readonly prompt: PromptRecord | undefined
   readonly asked: readonly AskedCall[]
   /** Numbers [low, to) of its branch that it overlapped; `to` is Infinity while it has no end. */
@@ -36,6 +38,7 @@ export class History {
           ref: entry.step,
           fingerprint: entry.fingerprint,
           config: entry.config,
+          accepted: new Set(),
           prompt: entry.prompt,
           asked: (ended && entry.asked) || [],
           low: entry.low ?? entry.step.slot ?? 0,
@@ -46,6 +49,9 @@ export class History {
       }
       case 'superseded':
         for (const id of entry.ids) this.#remove(id)
+        break
+      case 'config-changed':
+        this.records.get(entry.step)?.accepted.add(entry.config)
         break
       case 'config':
         this.configs.set(entry.digest, entry.parts)

@@ -20,7 +20,7 @@ describe('C11, R8: a changed configuration', () => {
     expect(run.do(request('hi', changed))).toMatchObject({ value: 'A', how: 'replayed' })
     expect(run.do(call('search', 'x', 'q'))).toMatchObject({ value: 'found', how: 'replayed' })
     expect(run.do(request(['hi', 'A', 'found'], changed))).toMatchObject({ value: 'B', how: 'replayed' })
-    expect(run.notes).toEqual(['0', '1'].map((id) => ({ type: 'config-changed', step: id, changed: ['model', 'system'] })))
+    expect(run.notes).toEqual(['0', '1'].map((id) => ({ type: 'config-changed', step: id, changed: ['model', 'system'], config: expect.any(String) as string })))
     expect(run.do(request(['more'], changed)).how).toBe('ran')
   })
 

@@ -3,7 +3,7 @@
  * answered from the journal, what is handed out next, and what is refused (R1, R4, R5). It waits for nothing and
  * touches nothing; `run/` carries out what it says.
  */
-import { guard, type GuardVerdict } from '../effects/guard.ts'
+import { guard, type GuardContext, type GuardVerdict } from '../effects/guard.ts'
 import type { AskedCall } from '../journal/entry.ts'
 import { Branch } from './branch.ts'
 import type { Claim, Note, Ticket, Verdict } from './claim.ts'
@@ -21,6 +21,8 @@ const REFUSED = {
 
 export class Machine {
   readonly #history: History
+  /** Configurations that the journal knew when the drive began. */
+  readonly #configsBefore: ReadonlySet<string>
   readonly #order: Order<Ticket>
   readonly #branches = new Map<string, Branch>()
   /** Steps whose code runs right now. */
@@ -30,6 +32,7 @@ export class Machine {
   /** `history` is what the journal holds at the start of the drive; the owner goes on applying to it what is appended. */
   constructor(history: History) {
     this.#history = history
+    this.#configsBefore = new Set(history.configs.keys())
     this.#order = new Order(history.expected())
     this.#branches.set(MAIN, new Branch(MAIN, undefined, history, 0))
   }
@@ -82,13 +85,13 @@ export class Machine {
   }
 
   /** Whether a step with effects may start. Asked again after each `reconcile` and each new decision. */
-  guard(ticket: Ticket, asked: ReadonlySet<string>): GuardVerdict {
+  guard(ticket: Ticket, context: Omit<GuardContext, 'isRunning'>): GuardVerdict {
     const { effect, fingerprint } = ticket.claim
     if (!effect) return { type: 'start', consumes: { effects: [], decisions: [] } }
     return guard(
       this.#history.ledger,
       { step: ticket.ref.id, ref: { name: effect.name, key: effect.key }, fingerprint: fingerprint ?? '', policy: effect.policy },
-      { isRunning: (step) => this.#running.has(step), asked },
+      { ...context, isRunning: (step) => this.#running.has(step) },
     )
   }
 
@@ -154,13 +157,13 @@ export class Machine {
 
   #claimNumbered(branch: Branch, claim: Claim): Verdict {
     const low = branch.lowestOpen
-    const match = matchNumbered(branch, claim, this.#history)
+    const match = matchNumbered(branch, claim, this.#history, this.#configsBefore)
     switch (match.type) {
       case 'refused':
         return { type: 'refuse', code: 'CONFIG_CHANGED', message: `the configuration changed (${match.changed.join(', ')})`, advice: REFUSED.config }
       case 'record': {
         const { record } = match
-        const notes: Note[] = match.changed.length > 0 ? [{ type: 'config-changed', step: record.ref.id, changed: match.changed }] : []
+        const notes: Note[] = match.changed.length > 0 ? [{ type: 'config-changed', step: record.ref.id, changed: match.changed, config: claim.model!.config }] : []
         if (this.#isBlind(branch, claim) && record.end) {
           const refused = this.#ambiguity(branch, claim, record.ref.slot)
           if (refused) return refused

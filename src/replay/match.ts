@@ -14,9 +14,10 @@ export type Match =
   /** The configuration changed, and the run's policy is to refuse that. */
   | { readonly type: 'refused'; readonly changed: readonly string[] }
 
-export function matchNumbered(branch: Branch, claim: Claim, history: History): Match {
+/** `configsBefore`: the configurations that the journal knew when the drive began. */
+export function matchNumbered(branch: Branch, claim: Claim, history: History, configsBefore: ReadonlySet<string>): Match {
   const { model } = claim
-  const isSame = (r: StepRecord): boolean => asksTheSame(r, claim) && r.config === model?.config
+  const isSame = (r: StepRecord): boolean => asksTheSame(r, claim) && isUnder(r, model?.config)
   const { inPlace } = branch
   if (inPlace && isSame(inPlace)) return { type: 'record', record: inPlace, changed: [] }
   const candidates = branch.candidates()
@@ -28,7 +29,7 @@ export function matchNumbered(branch: Branch, claim: Claim, history: History): M
   if (model && alike) {
     const before = history.configs.get(alike.config ?? '') ?? {}
     changed = changedParts(before, model.parts)
-    if (isChange(branch, alike, model, history)) {
+    if (isChange(branch, alike, model, configsBefore)) {
       if (model.onConfigChange === 'refuse') return { type: 'refused', changed }
       if (model.onConfigChange === 'replay' && !wouldBeRefused(alike, changed, model.tools)) return { type: 'record', record: alike, changed }
     }
@@ -43,14 +44,19 @@ export function matchNumbered(branch: Branch, claim: Claim, history: History): M
 /**
  * Whether a request that differs from a record in its configuration alone is that request, changed, and not one beside it:
  * several configurations of one conversation (three reviewers, one prompt) are told apart by the configuration, and where
- * one of those that overlapped left no record, a configuration that the journal knows may be the missing one's.
+ * one of those that overlapped left no record, a configuration that the journal knows may be the missing one's. So may
+ * one in which the branch asked the same at another number: then it is that request, at another turn.
  */
-const isChange = (branch: Branch, alike: StepRecord, model: ModelClaim, history: History): boolean =>
-  branch.configsOf(alike.fingerprint) === 1 && (!alike.end || branch.isWhole || !history.configs.has(model.config))
+const isChange = (branch: Branch, alike: StepRecord, model: ModelClaim, configsBefore: ReadonlySet<string>): boolean =>
+  branch.configsInReach(alike.fingerprint) === 1 && !branch.wasAsked(alike.fingerprint, model.config) && (!alike.end || branch.isWhole || !configsBefore.has(model.config))
 
 /** The recorded response makes no sense under the new configuration: a tool that it asks for is gone, or it has another form (R8). */
 const wouldBeRefused = (record: StepRecord, changed: readonly string[], tools: readonly string[]): boolean =>
   changed.includes('responseFormat') || record.asked.some(({ tool }) => changed.includes(`tool ${tool}`) && !tools.includes(tool))
+
+/** Whether a record answers under a configuration: it was asked in it, or has answered under it before. */
+const isUnder = (record: StepRecord, config: string | undefined): boolean =>
+  record.config === config || (config !== undefined && record.accepted.has(config))
 
 /** Whether a record is of a step that asks for the same; of model requests, settings aside. */
 export const asksTheSame = ({ ref, fingerprint }: StepRecord, claim: Claim): boolean =>

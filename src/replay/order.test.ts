@@ -6,6 +6,7 @@ const record = (id: string, seq: number, branch = ''): StepRecord => ({
   ref: { id, branch, kind: 'step', name: id },
   fingerprint: '',
   config: undefined,
+  accepted: new Set(),
   prompt: undefined,
   asked: [],
   low: 0,

@@ -144,7 +144,7 @@ export class Scenario {
   }
 
   guard(ticket: Ticket): GuardVerdict {
-    return this.machine.guard(ticket, new Set())
+    return this.machine.guard(ticket, { asked: new Set(), taken: { effects: new Set(), decisions: new Set() } })
   }
 
   /** Written ahead, its code called. */

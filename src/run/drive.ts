@@ -2,6 +2,7 @@
  * One drive of a handler over a run's journal: carries out what the reducer says. An attempt has one drive, or
  * several when the handler has to be driven again (R10, R13).
  */
+import type { Consumption } from '../effects/guard.ts'
 import { decode } from '../journal/codec.ts'
 import type { AskedCall, Outcome, SuspendReason } from '../journal/entry.ts'
 import { HoldfastError } from '../errors.ts'
@@ -48,11 +49,17 @@ export class Drive {
   readonly unrecordedResponses = new Set<string>()
   /** Effects that were asked about in this drive without an answer that may be believed. */
   readonly asked = new Set<string>()
+  /** What calls are using up right now: given to them, and not written down yet. */
+  readonly taken = { effects: new Set<string>(), decisions: new Set<number>() }
   readonly #ends = new Map<Ticket, Ended>()
   readonly #callers = new Map<Ticket, (ended: Ended) => void>()
   readonly #waiting = new Map<Ticket, Waiting>()
+  /** By step, what was told of its waiting: one that looks again and goes on waiting says nothing new. */
+  readonly #told = new Map<string, string>()
   /** What goes on: steps that run or are being recorded, and work beside them (undefined). */
   readonly #live = new Map<Promise<void>, Ticket | undefined>()
+  /** Branches in which something was asked for after the end: it never settles. */
+  readonly #stuck = new Set<string>()
   /** Stops the clock of a step while something inside it waits. */
   readonly #pauses = new Map<string, () => () => void>()
   readonly #ending = Promise.withResolvers<DriveEnd>()
@@ -90,7 +97,10 @@ export class Drive {
 
   /** Asks for a step. The claim is made before this returns. */
   perform(spec: StepSpec): Promise<unknown> {
-    if (this.#over) return never()
+    if (this.#over) {
+      this.#stuck.add(spec.claim.branch)
+      return never()
+    }
     this.#disarmIdle()
     const verdict = this.machine.claim(spec.claim)
     if (verdict.type === 'refuse') {
@@ -131,8 +141,11 @@ export class Drive {
 
   /** The step cannot go on: resolves when something happened that may change that, and never when nothing does. */
   park(ticket: Ticket, reason: SuspendReason, resumeAt: number | null = null): Promise<void> {
-    this.attempt.emit({ type: 'step-waiting', ...ofStep(ticket.ref), reason })
-    const goOn = this.#around(ticket).flatMap((step) => this.#pauses.get(step)?.() ?? [])
+    if (this.#told.get(ticket.ref.id) !== reason.message) {
+      this.#told.set(ticket.ref.id, reason.message)
+      this.attempt.emit({ type: 'step-waiting', ...ofStep(ticket.ref), reason })
+    }
+    const goOn = around(ticket.ref.branch).flatMap((step) => this.#pauses.get(step)?.() ?? [])
     return new Promise((resolve) => {
       const wake = (): void => {
         for (const resume of goOn) resume()
@@ -148,7 +161,17 @@ export class Drive {
     this.#pauses.set(step, pause)
   }
 
-  /** A doubt was settled or a decision was made: all that waits looks again. */
+  /** Nobody else is given these effects and decisions until the returned function is called. */
+  take(consumes: Consumption): () => void {
+    for (const effect of consumes.effects) this.taken.effects.add(effect)
+    for (const decision of consumes.decisions) this.taken.decisions.add(decision)
+    return () => {
+      for (const effect of consumes.effects) this.taken.effects.delete(effect)
+      for (const decision of consumes.decisions) this.taken.decisions.delete(decision)
+    }
+  }
+
+  /** An effect started, ended or was settled, or a decision was made: all that waits looks again. */
   wake(): void {
     const waiting = [...this.#waiting.values()]
     this.#waiting.clear()
@@ -173,19 +196,12 @@ export class Drive {
 
   readonly #onAbort = (): void => this.end({ type: 'stopped', reason: this.attempt.signal.reason })
 
-  /** What can go on by itself: neither a step that waits, nor one that has a waiting step inside. */
+  /** What can go on by itself: neither a step that waits, nor one around a step that waits or, after the end, whose result is not handed out any more. */
   #running(): Promise<void>[] {
-    if (this.#waiting.size === 0) return [...this.#live.keys()]
     const held = new Set<string>()
-    for (const ticket of this.#waiting.keys()) for (const step of [ticket.ref.id, ...this.#around(ticket)]) held.add(step)
+    for (const { ref } of this.#waiting.keys()) for (const path of [ref.id, ...around(ref.branch)]) held.add(path)
+    if (this.#over) for (const branch of [...this.#stuck, ...[...this.#callers.keys()].map(({ ref }) => ref.branch)]) for (const path of around(branch)) held.add(path)
     return [...this.#live].flatMap(([done, ticket]) => (ticket && held.has(ticket.ref.id) ? [] : [done]))
-  }
-
-  /** Paths of what a step stands in: the ids of the steps around it are among them. */
-  #around(ticket: Ticket): string[] {
-    const paths: string[] = []
-    for (let path: string | undefined = ticket.ref.branch; path !== undefined; path = parentOf(path)) paths.push(path)
-    return paths
   }
 
   #settle(done: Promise<void>): void {
@@ -289,6 +305,13 @@ export class Drive {
       this.end({ type: 'suspended', reasons: waiting.map(({ reason }) => reason), resumeAt: due.length > 0 ? Math.min(...due) : null })
     })
   }
+}
+
+/** A branch and all that it stands in: the ids of the steps around it are among them. */
+function around(branch: string): string[] {
+  const paths: string[] = []
+  for (let path: string | undefined = branch; path !== undefined; path = parentOf(path)) paths.push(path)
+  return paths
 }
 
 /** What a claim found out could not be written down: nothing that follows from it may be. */

@@ -1,6 +1,6 @@
 /** A step that is not answered from the journal: guarded, written ahead, executed, recorded (R2, R3, R6). */
 import { HoldfastError } from '../errors.ts'
-import type { GuardVerdict } from '../effects/guard.ts'
+import type { Consumption, GuardVerdict } from '../effects/guard.ts'
 import { decode, encode } from '../journal/codec.ts'
 import type { DoubtCause, Outcome, Settlement, StepRef, SuspendReason } from '../journal/entry.ts'
 import type { NewEntry } from '../journal/writer.ts'
@@ -26,15 +26,16 @@ export async function performLive(drive: Drive, ticket: Ticket, spec: StepSpec):
       await drive.park(ticket, reason)
       continue
     }
-    const verdict = drive.machine.guard(ticket, drive.asked)
+    const verdict = drive.machine.guard(ticket, { asked: drive.asked, taken: drive.taken })
     switch (verdict.type) {
       case 'start':
-        return start(drive, ticket, spec, verdict.consumes)
+        return using(drive, verdict.consumes, () => start(drive, ticket, spec, verdict.consumes))
       case 'answer':
-        return record(drive, ticket, spec, { outcome: verdict.outcome, asked: [] }, { tries: 0, ms: 0 }, verdict.consumes)
+        return using(drive, verdict.consumes, () => record(drive, ticket, spec, { outcome: verdict.outcome, asked: [] }, { tries: 0, ms: 0 }, verdict.consumes))
       case 'skip': {
         const error = unknownOutcome(spec, 'it was interrupted', ticket.ref.id)
-        return record(drive, ticket, spec, { outcome: unknown('interrupted', error), asked: [] }, { tries: 0, ms: 0 }, verdict.consumes)
+        const ended = { outcome: unknown('interrupted', error), asked: [] }
+        return using(drive, verdict.consumes, () => record(drive, ticket, spec, ended, { tries: 0, ms: 0 }, verdict.consumes))
       }
       case 'reconcile':
         await reconcile(drive, ticket, spec, verdict.effect)
@@ -42,11 +43,17 @@ export async function performLive(drive: Drive, ticket: Ticket, spec: StepSpec):
       case 'wait': {
         const effects = verdict.effects.map((effect) => effect.step.id)
         attempt.emit({ type: 'step-in-doubt', ...ofStep(ticket.ref), cause: verdict.why })
-        await drive.park(ticket, waitReason(attempt.runId, ticket.ref, verdict.why, effects), dueAt(drive, spec, verdict.effects))
+        await drive.park(ticket, waitReason(attempt.runId, ticket, verdict.why, effects), dueAt(drive, spec, verdict.effects))
         break
       }
     }
   }
+}
+
+/** Keeps what a verdict uses up from other calls until it is written down, or was not. */
+async function using(drive: Drive, consumes: Consumption, work: () => Promise<void>): Promise<void> {
+  const release = drive.take(consumes)
+  await work().finally(release)
 }
 
 /** What keeps any step from starting, whatever it does. */
@@ -61,7 +68,7 @@ async function mayNotStart(drive: Drive, ticket: Ticket, spec: StepSpec): Promis
   return undefined
 }
 
-async function start(drive: Drive, ticket: Ticket, spec: StepSpec, consumes: Consumes): Promise<void> {
+async function start(drive: Drive, ticket: Ticket, spec: StepSpec, consumes: Consumption): Promise<void> {
   const { attempt } = drive
   const { effect } = spec.claim
   const idempotencyKey = attempt.idempotencyKey(ticket.ref.id)
@@ -87,6 +94,7 @@ async function start(drive: Drive, ticket: Ticket, spec: StepSpec, consumes: Con
     if (drive.isOver || !attempt.options.lease.isHeld) return
   }
   drive.machine.started(ticket)
+  if (effect) drive.wake()
   attempt.emit({ type: 'step-started', ...ofStep(ticket.ref) })
   const began = attempt.clock.now()
   const execution = await execute<unknown>((context) => call(drive, ticket, spec, { ...context, idempotencyKey }), {
@@ -175,11 +183,6 @@ function doubtAfter(execution: Execution<unknown> & { type: 'failed' }, isTimeou
   return DOUBTFUL.has(execution.classification.category) ? 'error' : undefined
 }
 
-interface Consumes {
-  readonly effects: readonly string[]
-  readonly decisions: readonly number[]
-}
-
 /** Durable before announced (R3). */
 async function record(
   drive: Drive,
@@ -187,7 +190,7 @@ async function record(
   spec: StepSpec,
   end: Ended,
   measured: { readonly tries: number; readonly ms: number; readonly usage?: object },
-  consumes: Consumes = { effects: [], decisions: [] },
+  consumes: Consumption = { effects: [], decisions: [] },
 ): Promise<void> {
   const { attempt } = drive
   const { ref } = ticket
@@ -225,6 +228,7 @@ async function record(
   }
   attempt.emit({ type: 'step-finished', ...ofStep(ref), ok, tries: measured.tries, ms: measured.ms })
   drive.ended(ticket, end, seq)
+  if (effect) drive.wake()
 }
 
 /** Asks the outside world about an effect that is in doubt. */
@@ -320,7 +324,7 @@ const unknownOutcome = (spec: StepSpec, what: string, step: string, cause?: unkn
     ...(cause instanceof Error && { cause: new Error(cause.message) }),
   })
 
-function waitReason(runId: string, ref: StepRef, why: (GuardVerdict & { type: 'wait' })['why'], effects: readonly string[]): SuspendReason {
+function waitReason(runId: string, { ref, claim }: Ticket, why: (GuardVerdict & { type: 'wait' })['why'], effects: readonly string[]): SuspendReason {
   const what = why === 'in-doubt'
     ? `nobody knows whether ${ref.kind} "${ref.name}" (${effects.join(', ')}) took effect`
     : `${ref.kind} "${ref.name}" would repeat an effect that was made already (${effects.join(', ')})`
@@ -328,6 +332,7 @@ function waitReason(runId: string, ref: StepRef, why: (GuardVerdict & { type: 'w
     type: why,
     step: ref.id,
     tool: ref.name,
+    fingerprint: claim.fingerprint ?? '',
     effects,
     message: `${what}. Settle it: holdfast resolve ${runId} ${ref.id} --rerun | --skip | --result JSON${why === 'repeat' ? ' | --reuse' : ''}`,
   }
@@ -343,7 +348,7 @@ function dueAt(drive: Drive, spec: StepSpec, effects: readonly Effect[]): number
   return due.length > 0 ? Math.min(...due) : null
 }
 
-const consumed = (step: string, consumes: Consumes): NewEntry[] =>
+const consumed = (step: string, consumes: Consumption): NewEntry[] =>
   consumes.effects.length + consumes.decisions.length > 0 ? [{ type: 'consumed', step, ...consumes }] : []
 
 const modelParts = ({ claim: { model } }: StepSpec): { config?: string; prompt?: NonNullable<StepSpec['claim']['model']>['prompt'] } =>

@@ -45,6 +45,9 @@ export async function open(store: Store, options: ResolvedOptions, request: Requ
     if (!row) continue
     const stored = await store.read(runId)
     const { entries, tip } = unlink(runId, stored)
+    if (tip.seq < row.lastSeq) {
+      throw new HoldfastError('STORE_CORRUPT', `the journal of run "${runId}" ends at entry ${tip.seq}, it had ${row.lastSeq}`, { runId, advice: 'Nothing was changed. Restore the store from a copy' })
+    }
     const created = entries[0]?.entry
     if (created?.type !== 'run-created') throw new HoldfastError('STORE_CORRUPT', `the journal of run "${runId}" does not begin with its creation`, { runId })
     const agent = agentOf(options, created, runId)

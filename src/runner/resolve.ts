@@ -25,7 +25,7 @@ export async function decide(store: Store, runId: string, step: string, input: D
   if (decision.type === 'reuse' && !question.canReuse) {
     throw new HoldfastError('NOTHING_TO_RESOLVE', `step "${step}" of run "${runId}" has no earlier result to reuse`, { runId, step, advice: 'Choose rerun, skip, or give its result' })
   }
-  const message: Message = { type: 'decision', step, effect: question.effect, decision }
+  const message: Message = { type: 'decision', step, effect: question.effect, fingerprint: question.fingerprint, decision }
   const asked = entries.filter(({ entry }) => entry.type === 'decision' && entry.step === step).length
   const sent = await store.send(runId, { question: `resolve ${step} ${asked}`, body: JSON.stringify(message), now })
   if (sent === null) {
@@ -35,18 +35,20 @@ export async function decide(store: Store, runId: string, step: string, input: D
 
 interface Question {
   readonly effect: EffectRef
+  /** Of the arguments of the call. */
+  readonly fingerprint: string
   readonly canReuse: boolean
 }
 
 /** What can be decided about a step: it is in doubt, or a call that a suspended run waits with. */
 function questionOf(entries: readonly Placed[], history: History, step: string, isDriven: boolean): Question | undefined {
   const own = history.ledger.effects.get(step)
-  if (own && isInDoubt(own, () => isDriven && own.state === 'started')) return { effect: own.ref, canReuse: false }
+  if (own && isInDoubt(own, () => isDriven && own.state === 'started')) return { effect: own.ref, fingerprint: own.fingerprint, canReuse: false }
   const reason = lastReasons(entries).find((r) => r.step === step)
   if (!reason) return undefined
   const effects = reason.effects.flatMap((id) => history.ledger.effects.get(id) ?? [])
   const [first] = effects
-  return first && { effect: first.ref, canReuse: effects.some((effect) => effect.outcome !== undefined) }
+  return first && { effect: first.ref, fingerprint: reason.fingerprint, canReuse: effects.some((effect) => effect.outcome !== undefined) }
 }
 
 type Waiting = SuspendReason & { readonly type: 'in-doubt' | 'repeat' }
