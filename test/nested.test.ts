@@ -1,5 +1,5 @@
 /** Steps inside steps: composite tools, agents, waits inside (R1, R10; C15, C32, D15). */
-import { generateText, stepCountIs, streamText, tool } from 'ai'
+import { APICallError, generateText, stepCountIs, streamText, tool } from 'ai'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { createRunner, currentRun, currentStep, defineAgent, memoryStore, type RunnerOptions } from '../src/index.ts'
@@ -66,6 +66,20 @@ describe('a doubt inside a composite tool', () => {
     for (const reason of reasons) if (reason.type === 'in-doubt') await runner.resolve('r', reason.step, { result: `receipt ${reason.step.includes('c:a') ? 'a' : 'b'}` })
     expect(await runner.resume('r')).toEqual({ status: 'completed', result: { text: 'both done', results: ['paid a', 'paid b'] } })
     expect(payments.toSorted()).toEqual(['a', 'b'])
+  })
+
+  it('a long Retry-After in one branch is not lost when an effect ends in another', async () => {
+    const model = testModel(() => {
+      throw new APICallError({ message: 'slow down', url: 'x', requestBodyValues: {}, statusCode: 429, responseHeaders: { 'retry-after': '600' } })
+    })
+    const agent = defineAgent('a', async (run) => Promise.all([
+      run.branch('asks', () => generateText({ model: run.model(model), prompt: 'x' })),
+      run.branch('ships', async () => {
+        for (const i of [1, 2]) await run.step('ship', { input: i }, () => wait(3))
+      }),
+    ]))
+    const runner = createRunner({ agents: [agent], store: memoryStore(), ...quick })
+    expect(await runner.run(agent, 1, { runId: 'r' })).toMatchObject({ status: 'suspended', reasons: [{ type: 'retry-after' }], resumeAt: expect.any(Number) })
   })
 
   it('one branch waits for a person, another goes on to its end before the run suspends (D15)', async () => {

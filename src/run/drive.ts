@@ -35,7 +35,8 @@ export interface Ended {
 interface Waiting {
   readonly reason: SuspendReason
   readonly resumeAt: number | null
-  readonly wake: () => void
+  /** Lets it look again; undefined: only another attempt can go on with it. */
+  readonly wake: (() => void) | undefined
 }
 
 const never = <T>(): Promise<T> => new Promise(() => {})
@@ -115,7 +116,7 @@ export class Drive {
       this.#ends.set(ticket, { outcome: ticket.record!.end!.outcome, asked: ticket.record!.asked })
       this.#pump()
     } else {
-      this.track(noted.then((ok) => (ok ? performLive(this, ticket, spec) : this.park(ticket, notRecorded(ticket)))), ticket)
+      this.track(noted.then((ok) => (ok ? performLive(this, ticket, spec) : this.hold(ticket, notRecorded(ticket)))), ticket)
     }
     return ended.then((end) => this.#handOut(ticket, end))
   }
@@ -141,19 +142,31 @@ export class Drive {
 
   /** The step cannot go on: resolves when something happened that may change that, and never when nothing does. */
   park(ticket: Ticket, reason: SuspendReason, resumeAt: number | null = null): Promise<void> {
+    return new Promise((wake) => this.#wait(ticket, { reason, resumeAt, wake }))
+  }
+
+  /** The step goes on in another attempt only. Never resolves. */
+  hold(ticket: Ticket, reason: SuspendReason, resumeAt: number | null = null): Promise<void> {
+    this.#wait(ticket, { reason, resumeAt, wake: undefined })
+    return never()
+  }
+
+  #wait(ticket: Ticket, waiting: Waiting): void {
+    const { reason } = waiting
     if (this.#told.get(ticket.ref.id) !== reason.message) {
       this.#told.set(ticket.ref.id, reason.message)
       this.attempt.emit({ type: 'step-waiting', ...ofStep(ticket.ref), reason })
     }
     const goOn = around(ticket.ref.branch).flatMap((step) => this.#pauses.get(step)?.() ?? [])
-    return new Promise((resolve) => {
-      const wake = (): void => {
+    const { wake } = waiting
+    this.#waiting.set(ticket, {
+      ...waiting,
+      wake: wake && (() => {
         for (const resume of goOn) resume()
-        resolve()
-      }
-      this.#waiting.set(ticket, { reason, resumeAt, wake })
-      this.#watch()
+        wake()
+      }),
     })
+    this.#watch()
   }
 
   /** Waiting for a person never counts as the time of the steps around (R10): `pause` stops the step's clock until what it returns is called. */
@@ -173,10 +186,12 @@ export class Drive {
 
   /** An effect started, ended or was settled, or a decision was made: all that waits looks again. */
   wake(): void {
-    const waiting = [...this.#waiting.values()]
-    this.#waiting.clear()
-    this.#disarmIdle()
-    for (const { wake } of waiting) wake()
+    for (const [ticket, { wake }] of [...this.#waiting]) {
+      if (!wake) continue
+      this.#waiting.delete(ticket)
+      this.#disarmIdle()
+      wake()
+    }
   }
 
   /** Ends the drive; the first end counts. */

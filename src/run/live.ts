@@ -88,7 +88,7 @@ async function start(drive: Drive, ticket: Ticket, spec: StepSpec, consumes: Con
     } catch (error) {
       if (isLost(error)) return attempt.abort(error)
       // Refused write-ahead: the code is not called (R2). The run waits for a store that takes the record.
-      return drive.park(ticket, { type: 'not-recorded', step: ticket.ref.id, message: `${spec.label} was not started: ${messageOf(error)}` })
+      return drive.hold(ticket, { type: 'not-recorded', step: ticket.ref.id, message: `${spec.label} was not started: ${messageOf(error)}` })
     }
     // The record is there, the code was not called: whoever comes next finds a doubt, which is the safe side.
     if (drive.isOver || !attempt.options.lease.isHeld) return
@@ -149,7 +149,7 @@ async function finish(drive: Drive, ticket: Ticket, spec: StepSpec, execution: E
   if (execution.type === 'wait') {
     const until = new Date(execution.resumeAt).toISOString()
     const message = `${spec.label} may be tried again at ${until}: ${messageOf(execution.error)}`
-    return drive.park(ticket, { type: 'retry-after', step: ticket.ref.id, message }, execution.resumeAt)
+    return drive.hold(ticket, { type: 'retry-after', step: ticket.ref.id, message }, execution.resumeAt)
   }
   // The attempt ended around it: nothing was decided about the step. If it has effects, its `started` says the rest.
   if (execution.ending === 'cancelled' && attempt.signal.aborted) return
@@ -222,7 +222,7 @@ async function record(
     attempt.countUnrecorded(ref.id)
     const message = `${spec.label} ended, but the store refused its record: ${messageOf(error)}`
     // Its outcome cannot be made durable, so it cannot be announced; its `started` stands, and with it the doubt.
-    if (effect) return drive.park(ticket, { type: 'not-recorded', step: ref.id, message })
+    if (effect) return drive.hold(ticket, { type: 'not-recorded', step: ref.id, message })
     attempt.warn('NOT_RECORDED', message, ref.id)
     if (ref.kind === 'model') drive.unrecordedResponses.add(ref.id)
   }
