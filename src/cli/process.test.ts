@@ -80,6 +80,13 @@ describe('a process', () => {
   }, 60_000)
 })
 
+describe('an error that nobody catches', () => {
+  it('ends the process with one report, not with a stack', async () => {
+    const { code, err } = await holdfast(['run', 'crash', '--id', 'r-1', '--quiet', ...desk], { FIXTURE_STORE: join(folder, 'crash.db'), NODE_OPTIONS: '' })
+    expect([code, err]).toEqual([1, 'holdfast: UNEXPECTED: TypeError: nobody waits for this\n  Set HOLDFAST_DEBUG=1 to see where it comes from\n'])
+  }, 60_000)
+})
+
 describe('the built program', () => {
   let built: string
   beforeAll(async () => {

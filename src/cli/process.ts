@@ -2,6 +2,8 @@
 import { once } from 'node:events'
 import { text } from 'node:stream/consumers'
 import { systemClock } from '../core/clock.ts'
+import { reportError } from './error-report.ts'
+import { EXIT } from './exit-code.ts'
 import type { Io, Output, Signal } from './io.ts'
 import { main } from './main.ts'
 import { silenceSqliteWarning } from './sqlite-warning.ts'
@@ -14,7 +16,14 @@ export async function runProcess(): Promise<void> {
   // The reader may go away (`holdfast list | head`), which is no reason to end a run.
   process.stdout.on('error', () => {})
   process.stderr.on('error', () => {})
-  const code = await main(process.argv.slice(2), processIo())
+  const argv = process.argv.slice(2)
+  const io = processIo()
+  // An error that an agent's code lets go of ends the process, as ever; its run is interrupted, and goes on with resume.
+  process.on('uncaughtException', (error) => {
+    reportError(error, EXIT.failed, argv.includes('--json'), io)
+    process.exit(EXIT.failed)
+  })
+  const code = await main(argv, io)
   await Promise.all([flushed(process.stdout), flushed(process.stderr)])
   process.exit(code)
 }
