@@ -1,0 +1,51 @@
+/** Asking for a step: told to the oracle before, and its outcome after. */
+import { HoldfastError } from '../../src/errors.ts'
+import { at, type Line } from './position.ts'
+import { never, type Session } from './session.ts'
+import type { CallSpec } from './world.ts'
+
+/** Errors of ours that a program of the generator may see. */
+const EXPECTED: ReadonlySet<string> = new Set(['STEP_FAILED', 'STEP_TIMEOUT', 'OUTCOME_UNKNOWN'])
+
+/** What a caught error is worth in a result. */
+export function describeError(error: unknown): string {
+  if (HoldfastError.isInstance(error)) return `!${error.code}`
+  return error instanceof Error ? `!${error.message}` : `!${String(error)}`
+}
+
+/**
+ * Asks for a step. `check` says what is wrong with a value that came back.
+ * In a process that was killed it never returns.
+ */
+export async function claimed<T>(session: Session, line: Line, spec: CallSpec, ask: () => PromiseLike<T>, check: (value: T) => string | undefined): Promise<T> {
+  if (session.frozen) return never()
+  const { world } = session
+  const { position } = spec
+  const call = world.claim(spec)
+  if (spec.blind && line.live && call.outcome !== undefined) {
+    call.excused = true
+    session.excused.add(position)
+  }
+  session.opened(position)
+  session.timeline.activity++
+  const asked = at(position, ask)
+  const ended = await Promise.resolve(asked).then(
+    (value) => ({ ok: true as const, value }),
+    (error: unknown) => ({ ok: false as const, error }),
+  )
+  if (session.frozen) return never()
+  session.timeline.activity++
+  session.closed(position)
+  if (session.isFresh(position) || call.outcome === undefined) line.live = true
+  if (ended.ok) {
+    const wrong = check(ended.value)
+    if (wrong !== undefined) world.violate('wrong-answer', `${spec.kind} ${position}: ${wrong}`)
+    world.deliver(session, call, JSON.stringify(ended.value) ?? 'undefined', false)
+    return ended.value
+  }
+  const { error } = ended
+  const isOurs = HoldfastError.isInstance(error)
+  if (isOurs && !EXPECTED.has(error.code)) world.violate('unexpected-error', `${spec.kind} ${position}: ${error.code} ${error.message}`)
+  world.deliver(session, call, describeError(error), isOurs && error.code === 'OUTCOME_UNKNOWN')
+  throw error
+}

@@ -1,0 +1,38 @@
+/** The code of a tool or step: starts, may take effect in the world, and ends in one of many ways. */
+import type { Behaviour } from './program.ts'
+import { never, type Session } from './session.ts'
+
+/** Time limit of tools and steps, ms. */
+export const TOOL_MS = 1_000
+const LATE_MS = 1_400
+
+export interface Body {
+  readonly session: Session
+  readonly position: string
+  readonly does: Behaviour
+  readonly key: string | undefined
+  /** What the world keeps of it and what it returns. */
+  readonly output: unknown
+  readonly repeatable: boolean
+}
+
+export async function perform({ session, position, does, key, output, repeatable }: Body): Promise<unknown> {
+  if (session.cross('before body')) return never()
+  const { world } = session
+  const start = world.start(session, position, key)
+  const isFlaky = does === 'flaky' && (!repeatable || world.nthTry(position) <= 2)
+  await session.latency()
+  const hasEffect = does === 'ok' || does === 'reset-after' || does === 'hang-after' || does === 'late' || (does === 'flaky' && !isFlaky)
+  if (does === 'late') await session.wait(LATE_MS)
+  if (session.cross('before effect')) return never()
+  if (hasEffect) world.effect(position, key ?? position, output)
+  await session.latency()
+  if (session.cross('after effect')) return never()
+  if (does === 'hang-before' || does === 'hang-after') return never()
+  start.over = true
+  // Whoever waits longer hears of it.
+  if (does === 'late') world.get(position)!.settled = true
+  if (does === 'error') throw new Error('there is no such thing')
+  if (does === 'reset-before' || does === 'reset-after' || isFlaky) throw Object.assign(new Error('socket hang up'), { code: 'ECONNRESET' })
+  return output
+}

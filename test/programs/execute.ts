@@ -1,0 +1,191 @@
+/** Drives a program through its attempts until its run ends, and judges what the world saw. */
+import { seededRandom } from '../../src/core/random.ts'
+import { createRunner, HoldfastError, memoryStore, type Outcome, type Runner, type StampedEvent, type Store } from '../../src/index.ts'
+import { TOOL_MS } from './effect.ts'
+import { agentOf, ProgramError } from './interpret.ts'
+import { settle } from './person.ts'
+import { position } from './position.ts'
+import type { Disturbance, Program } from './program.ts'
+import { Session } from './session.ts'
+import { storeOf } from './store.ts'
+import { Timeline } from './timeline.ts'
+import type { Violation } from './violation.ts'
+import { World } from './world.ts'
+
+const RUN_ID = 'run'
+const LEASE_MS = 20_000
+/** So many attempts beyond those that are disturbed are enough for every program of the generator. */
+const MAX_CALM_ATTEMPTS = 60
+/** Longest attempt, simulated ms. */
+const MAX_ATTEMPT_MS = 3_600_000
+const MAX_TIMERS = 20_000
+
+export interface Execution {
+  readonly violations: readonly Violation[]
+  readonly result: unknown
+  readonly attempts: number
+  readonly requests: number
+  readonly kills: number
+  /** The result may differ from that of an undisturbed execution. */
+  readonly altered: boolean
+  /** Crossings of the first attempt. */
+  readonly crossings: number
+  readonly decisions: number
+  readonly log: readonly string[]
+}
+
+type Ended =
+  | { readonly type: 'outcome'; readonly outcome: Outcome }
+  | { readonly type: 'threw'; readonly error: unknown }
+  | { readonly type: 'killed' }
+  | { readonly type: 'endless' }
+
+export async function execute(program: Program): Promise<Execution> {
+  const world = new World()
+  const timeline = new Timeline()
+  const store = memoryStore()
+  const deadOwners = new Set<string>()
+  const random = seededRandom(program.seed + 7)
+  let session: Session | undefined
+  let runner: Runner | undefined
+  let number = 0
+  let crossings = 0
+  let kills = 0
+  let result: unknown
+  const done = (): Execution => ({
+    violations: world.violations, result, attempts: number, requests: world.requests, kills, altered: world.altered, crossings, decisions: world.decisions, log: world.log,
+  })
+
+  for (;;) {
+    number++
+    if (number > program.attempts.length + MAX_CALM_ATTEMPTS) {
+      world.violate('endless', `no end after ${number - 1} attempts`)
+      return done()
+    }
+    const disturbance: Disturbance = program.attempts[number - 1] ?? {}
+    session = new Session({ program, world, timeline, number, disturbance })
+    runner = runnerOf(session, storeOf(session, store, deadOwners))
+    const ended = await attempt(session, runner)
+    if (number === 1) crossings = session.crossings
+    if (world.violations.length > 0) return done()
+    switch (ended.type) {
+      case 'endless':
+        world.violate('endless', `attempt ${number} does not end: open are ${[...session.open.keys()].join(', ') || 'no calls'}`)
+        return done()
+      case 'killed':
+        kills++
+        if (disturbance.knownDead) deadOwners.add(session.name)
+        else await timeline.pass(LEASE_MS + 1)
+        break
+      case 'threw': {
+        if (!isExplained(ended.error, disturbance)) {
+          world.violate('unexpected-error', `attempt ${number} threw ${String(ended.error)}`)
+          return done()
+        }
+        break
+      }
+      case 'outcome': {
+        const { outcome } = ended
+        if (outcome.status === 'completed') {
+          result = outcome.result
+          await checkEnd(session, store, result)
+          return done()
+        }
+        if (outcome.status === 'running') await timeline.pass(LEASE_MS)
+        if (outcome.status === 'suspended') {
+          world.log.push(`   suspended: ${outcome.reasons.map((reason) => `${reason.type} ${'step' in reason ? reason.step : ''}`).join(', ')}`)
+          if (outcome.resumeAt !== undefined && random() < 0.7) await timeline.pass(Math.max(0, outcome.resumeAt - timeline.now()))
+          await passWhile(timeline, settle(createRunner({ agents: [agentOf(session)], store, clock: timeline.clock }), RUN_ID, session, outcome.reasons, random, number % 4 === 0))
+        }
+        break
+      }
+    }
+    // A process that is still there may end now, or go on with what it has not finished.
+    if (random() < 0.5) session.kill('its end')
+    if (world.violations.length > 0) return done()
+  }
+}
+
+function runnerOf(session: Session, store: ReturnType<typeof storeOf>): Runner {
+  const { world } = session
+  const runner = createRunner({
+    agents: [agentOf(session)],
+    store,
+    clock: session.clock,
+    random: session.random,
+    leaseMs: LEASE_MS,
+    timeouts: { toolMs: TOOL_MS, modelMs: 60_000 },
+    onEvent: (event) => observe(session, event),
+  })
+  session.onClose = () => {
+    world.log.push(`${session.name} closes its runner`)
+    void runner.close()
+  }
+  return runner
+}
+
+/** Events are told in the context of the step that they are about. */
+function observe(session: Session, event: StampedEvent): void {
+  if (session.frozen) return
+  const { world } = session
+  const at = position()
+  if ('step' in event && at !== undefined) world.steps.set(event.step, at)
+  if (event.type === 'step-finished' && at !== undefined) world.announce(session, at)
+  if (event.type === 'replay-diverged') world.log.push(`${session.name} diverged at ${event.step}: ${event.reason}`)
+  if (event.type === 'warning') world.log.push(`${session.name} warning ${event.code}: ${event.message}`)
+}
+
+async function attempt(session: Session, runner: Runner): Promise<Ended> {
+  const { program, timeline, world } = session
+  let ended: Ended | undefined
+  const call = session.number % 2 === 1 ? runner.run('program', { program: program.seed }, { runId: RUN_ID }) : resumeOrRun(runner, program)
+  call.then(
+    (outcome) => { ended ??= { type: 'outcome', outcome } },
+    (error: unknown) => { ended ??= { type: 'threw', error } },
+  )
+  const isOver = (): boolean => {
+    if (session.frozen) ended ??= { type: 'killed' }
+    return ended !== undefined || world.violations.length > 0
+  }
+  const inTime = await timeline.drive(isOver, timeline.now() + MAX_ATTEMPT_MS, MAX_TIMERS)
+  if (!inTime || ended === undefined) {
+    session.kill('judged')
+    return { type: 'endless' }
+  }
+  return ended
+}
+
+/** A kill may have come before the run was created. */
+const resumeOrRun = async (runner: Runner, program: Program): Promise<Outcome> => {
+  try {
+    return await runner.resume(RUN_ID)
+  } catch (error) {
+    if (!HoldfastError.isInstance(error) || error.code !== 'UNKNOWN_RUN') throw error
+    return runner.run('program', { program: program.seed }, { runId: RUN_ID })
+  }
+}
+
+function isExplained(error: unknown, { refuse, close }: Disturbance): boolean {
+  if (!HoldfastError.isInstance(error)) return false
+  if (error.code === 'RUN_FAILED') return error.cause instanceof ProgramError || String(error.cause).startsWith('ProgramError')
+  if (error.code === 'STORE_UNAVAILABLE') return refuse !== undefined
+  return error.code === 'RUNNER_CLOSED' && close !== undefined
+}
+
+/** A run that has ended gives its result again, and calls nothing. */
+async function checkEnd(last: Session, store: Store, result: unknown): Promise<void> {
+  const { world, timeline, program } = last
+  const session = new Session({ program, world, timeline, number: last.number + 1, disturbance: {} })
+  const again = await attempt(session, runnerOf(session, storeOf(session, store, new Set())))
+  const isSame = again.type === 'outcome' && again.outcome.status === 'completed' && JSON.stringify(again.outcome.result) === JSON.stringify(result)
+  if (!isSame) world.violate('ended-again', `the finished run gives ${JSON.stringify(again)}`)
+  if (session.live.size > 0) world.violate('ended-again', `the finished run calls ${[...session.live].join(', ')}`)
+}
+
+/** Lets time pass until a promise settles. */
+async function passWhile(timeline: Timeline, work: Promise<void>): Promise<void> {
+  let over = false
+  const done = work.finally(() => { over = true })
+  await timeline.drive(() => over, timeline.now() + MAX_ATTEMPT_MS, MAX_TIMERS)
+  await done
+}

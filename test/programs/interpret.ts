@@ -1,0 +1,142 @@
+/** Runs a program: the handler of its agent. */
+import { currentRun, defineAgent, type Agent } from '../../src/index.ts'
+import { claimed, describeError } from './claim.ts'
+import { runLoop, systemOf } from './loops.ts'
+import type { Place } from './place.ts'
+import { Line } from './position.ts'
+import type { Node, ReadNode, StepNode } from './program.ts'
+import { watchedModel, watchedTools } from './requests.ts'
+import { never, type Session } from './session.ts'
+import { askStep } from './steps.ts'
+import { outputOf, partsOf } from './tools.ts'
+
+/** A bug in the program, which is mended after some attempts. */
+export class ProgramError extends Error {
+  override readonly name = 'ProgramError'
+}
+
+export const agentOf = (session: Session): Agent<{ program: number }, unknown> =>
+  defineAgent('program', (run) => evaluate({ session, run, path: 'p', line: new Line() }, session.program.node))
+
+async function evaluate(place: Place, node: Node): Promise<unknown> {
+  const { session, path, line } = place
+  if (session.frozen) return never()
+  const child = (name: string | number, own: Line = line): Place => ({ ...place, path: `${path}.${name}`, line: own })
+  switch (node.type) {
+    case 'seq': {
+      const values: unknown[] = []
+      for (const [i, each] of node.nodes.entries()) values.push(await evaluate(child(i), each))
+      return values
+    }
+    case 'branches':
+      return inBranches(place, node.nodes)
+    case 'asks':
+      return Promise.all(node.asks.map(({ prompt, system }) => {
+        const twins = node.asks.filter((other) => other.prompt === prompt && other.system === system).length
+        const model = watchedModel(child(`${prompt}-${system}`), true, twins)
+        return ask(() => runLoop('hand', { model, tools: {}, system: systemOf(place, `reader${system}`), script: prompt }))
+      }))
+    case 'loop': {
+      const model = watchedModel(place, node.bound)
+      const tools = watchedTools(place, node.bound, () => model.asked - 1, (part, position) => runPart(session, part, position, line))
+      return ask(() => runLoop(node.via, { model, tools, system: systemOf(place, 'helper'), script: node.script }))
+    }
+    case 'step':
+    case 'read':
+      return step(place, node)
+    case 'keyed':
+      return Promise.all(node.steps.map(async (each, i) => {
+        await session.wait(session.random() * node.waitMs)
+        return step(child(i), each)
+      }))
+    case 'steps':
+      return Promise.all(node.steps.map((each, i) => step(child(i), each)))
+    case 'race':
+      return race(place, node.steps, node.use)
+    case 'agent':
+      return agent(place, node.name, node.key, node.node)
+    case 'wait':
+      await session.wait(session.random() * node.ms)
+      return null
+    case 'throw':
+      if (session.world.nthTry(path) <= node.attempts) throw new ProgramError(`a bug at ${path}`)
+      return null
+  }
+}
+
+/** A failure is a value for the program: it goes on. */
+async function ask(fn: () => Promise<unknown>): Promise<unknown> {
+  try {
+    return await fn()
+  } catch (error) {
+    if (error instanceof ProgramError) throw error
+    return describeError(error)
+  }
+}
+
+const step = (place: Place, node: StepNode | ReadNode): Promise<unknown> => ask(() => {
+  const { inside } = node as StepNode
+  const enter = (): Promise<unknown> => {
+    const line = new Line(place.line)
+    return evaluate({ ...place, run: currentRun()!, path: `${place.path}.in`, line }, inside!).finally(() => line.close())
+  }
+  return askStep(place, node, inside && enter)
+})
+
+async function inBranches({ session, run, path, line, ...place }: Place, nodes: readonly Node[]): Promise<unknown> {
+  const values: unknown[] = []
+  let next = 0
+  const worker = async (): Promise<void> => {
+    for (let i = next++; i < nodes.length; i = next++) {
+      const own = new Line(line)
+      values[i] = await run.branch(`b${i}`, () => evaluate({ ...place, session, run, path: `${path}.b${i}`, line: own }, nodes[i]!))
+      own.close()
+    }
+  }
+  const width = Math.max(1, Math.min(nodes.length, session.disturbance.width ?? nodes.length))
+  await Promise.all(Array.from({ length: width }, worker))
+  return values
+}
+
+async function race(place: Place, steps: readonly (StepNode | ReadNode)[], use: string): Promise<unknown> {
+  const { run, path, session } = place
+  const line = new Line(place.line)
+  await run.branch('race', async () => {
+    const inside = { ...place, line }
+    const winner = await Promise.race(steps.map(async (each, i) => {
+      await step({ ...inside, path: `${path}.${i}` }, each)
+      return i
+    }))
+    if (session.frozen) return never()
+    session.world.raceWon(session, path, winner)
+    await step({ ...inside, path: `${path}.use` }, { type: 'step', name: use, input: winner, idempotent: true, does: 'ok' })
+  })
+  line.close()
+  // Who wins is a matter of luck: it is no part of the result.
+  return 'raced'
+}
+
+function agent(place: Place, name: string, key: number | undefined, node: Node): Promise<unknown> {
+  const { session, run, path, line } = place
+  const input = { of: path }
+  const child = defineAgent(name, async (inner: typeof run, given: typeof input) => {
+    session.world.start(session, path, undefined)
+    const own = new Line(line)
+    const value = await evaluate({ session, run: inner, path: `${path}.in`, line: own }, node)
+    own.close()
+    return { ...given, value }
+  })
+  const spec = { position: path, kind: 'agent', repeatable: true, input } as const
+  const asked = (): Promise<{ of: string; value: unknown }> => run.agent(child, input, key === undefined ? {} : { key })
+  return ask(() => claimed(session, line, spec, asked, ({ of }) => (of === path ? undefined : `answered with that of ${of}`)))
+}
+
+async function runPart(session: Session, part: string, position: string, parent: Line): Promise<unknown> {
+  const { world, program } = session
+  const start = world.start(session, position, undefined)
+  const line = new Line(parent)
+  const value = await evaluate({ session, run: currentRun()!, path: `${position}.in`, line }, partsOf(program).get(part)!)
+  line.close()
+  start.over = true
+  return { ...outputOf(position, world.get(position)!.spec.input), value }
+}

@@ -1,0 +1,47 @@
+/** Whoever answers for a run that waits: decides at random, knowing what the outside world knows. */
+import { HoldfastError, type DecisionInput, type Runner, type SuspendReason } from '../../src/index.ts'
+import { outputOf } from './tools.ts'
+import type { Session } from './session.ts'
+import type { World } from './world.ts'
+
+type Question = SuspendReason & { readonly type: 'in-doubt' | 'repeat' }
+
+export const isQuestion = (reason: SuspendReason): reason is Question => reason.type === 'in-doubt' || reason.type === 'repeat'
+
+/** Decides about some of what the run waits for; `all`: about all of it. */
+export async function settle(runner: Runner, runId: string, session: Session, reasons: readonly SuspendReason[], random: () => number, all: boolean): Promise<void> {
+  const questions = reasons.filter(isQuestion)
+  for (const question of questions) {
+    if (!all && random() < 0.3) continue
+    const decision = decisionFor(session.world, question, random)
+    const { world } = session
+    const about = question.effects.flatMap((step) => world.steps.get(step) ?? [])
+    const position = world.steps.get(question.step)
+    try {
+      await runner.resolve(runId, question.step, decision)
+    } catch (error) {
+      const isMissing = HoldfastError.isInstance(error) && error.code === 'NOTHING_TO_RESOLVE'
+      if (isMissing && decision === 'reuse') continue
+      world.violate('unresolvable', `${question.step} (${position}) waits as ${question.type}, but: ${String(error)}`)
+      return
+    }
+    if (position !== undefined) world.decide(position, typeof decision === 'string' ? decision : 'result', about)
+  }
+}
+
+function decisionFor(world: World, { type, step, effects }: Question, random: () => number): DecisionInput {
+  const position = world.steps.get(step)
+  const call = position === undefined ? undefined : world.get(position)
+  const pick = random()
+  if (type === 'in-doubt' && effects.length === 1 && effects[0] === step && call) {
+    const key = call.starts.at(-1)?.key
+    const isDone = key !== undefined && world.effects.has(key)
+    if (pick < 0.15) return 'skip'
+    if (isDone ? pick < 0.85 : pick < 0.25) return { result: outputOf(call.spec.position, call.spec.input ?? null) }
+    return 'rerun'
+  }
+  if (pick < 0.2) return 'skip'
+  if (pick < 0.4) return 'reuse'
+  if (pick < 0.6 && call) return { result: outputOf(call.spec.position, call.spec.input ?? null) }
+  return 'rerun'
+}

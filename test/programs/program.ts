@@ -1,0 +1,126 @@
+/**
+ * A random agent program as plain data: what its handler does, what the model answers, and what disturbs each attempt. It can be
+ * printed, shrunk, and run again.
+ */
+
+/** How the code of a tool call or step behaves. All of these take a moment; `effect` is what the outside world sees and cannot undo. */
+export type Behaviour =
+  | 'ok'
+  /** Throws a definite error, without effect. */
+  | 'error'
+  /** Throws ECONNRESET, without and with its effect. */
+  | 'reset-before'
+  | 'reset-after'
+  /** Never returns, without and with its effect: times out. */
+  | 'hang-before'
+  | 'hang-after'
+  /** Takes effect and returns only after its time limit. */
+  | 'late'
+  /** Throws ECONNRESET the first two times (of all attempts), then works. Where it may not run twice: as `reset-before`. */
+  | 'flaky'
+
+/** The tools of every program, by how they are declared. */
+export type ToolName =
+  /** Nothing declared: not idempotent, a doubt waits for a person. */
+  | 'pay'
+  /** Not idempotent, with `reconcile`. */
+  | 'mail'
+  /** Not idempotent, with `reconcile` and `effectKey`. */
+  | 'order'
+  /** Not idempotent, a doubt is answered with "unknown". */
+  | 'note'
+  /** Not idempotent, a doubt runs again (which is a decision, made beforehand). */
+  | 'post'
+  | 'put'
+  | 'look'
+  /** Composite: runs a part of the program. */
+  | 'team'
+
+export interface CallNode {
+  readonly tool: ToolName
+  /** Call id; may repeat within a response and over responses. */
+  readonly id: string
+  readonly arg: number
+  readonly does: Behaviour
+  /** For `team`: what it runs. */
+  readonly inside?: Node
+}
+
+/** One response of the scripted model. After the last one it answers without calls. */
+export interface Turn {
+  readonly calls: readonly CallNode[]
+  /** The arguments hold what the model has seen: a wrong earlier answer shows in them. */
+  readonly dependent: boolean
+  /** The first `times` requests for it fail: 503, 429 with a long Retry-After, or a stream that breaks; `fatal` always fails with 400. */
+  readonly fault?: { readonly type: 'busy' | 'wait' | 'break' | 'fatal'; readonly times: number }
+}
+
+export interface StepNode {
+  readonly type: 'step'
+  readonly name: string
+  readonly key?: number
+  readonly input?: number
+  readonly idempotent: boolean
+  readonly does: Behaviour
+  /** Steps inside its code: only where it is idempotent. */
+  readonly inside?: Node
+}
+
+export interface ReadNode {
+  readonly type: 'read'
+  readonly name: string
+  readonly key?: number
+  readonly input?: number
+  readonly does: Behaviour
+}
+
+export type Via = 'hand' | 'hand-stream' | 'generateText' | 'streamText'
+
+export type Node =
+  | { readonly type: 'seq'; readonly nodes: readonly Node[] }
+  /** Side by side, each in a branch; how many at once differs from attempt to attempt. */
+  | { readonly type: 'branches'; readonly nodes: readonly Node[] }
+  /** Requests without tools, side by side in one branch. `system` tells apart reviewers with one prompt. */
+  | { readonly type: 'asks'; readonly asks: readonly { readonly prompt: string; readonly system: number }[] }
+  /** A loop that asks the model and runs its tools, in one of several ways. */
+  | { readonly type: 'loop'; readonly script: string; readonly via: Via; readonly bound: boolean }
+  | StepNode
+  | ReadNode
+  /** Steps with keys side by side in one branch, each after an unrecorded wait. */
+  | { readonly type: 'keyed'; readonly steps: readonly (StepNode & { readonly key: number })[]; readonly waitMs: number }
+  /** Steps of different names side by side in one branch. */
+  | { readonly type: 'steps'; readonly steps: readonly (StepNode | ReadNode)[] }
+  /** The first of several steps wins; another step uses the winner. */
+  | { readonly type: 'race'; readonly steps: readonly (StepNode | ReadNode)[]; readonly use: string }
+  | { readonly type: 'agent'; readonly name: string; readonly key?: number; readonly node: Node }
+  /** A wait that nothing records; how long it is differs from attempt to attempt, at most `ms`. */
+  | { readonly type: 'wait'; readonly ms: number }
+  /** Throws in the first `attempts` attempts that get here (a bug that is mended then). */
+  | { readonly type: 'throw'; readonly attempts: number }
+
+/** What happens to one attempt. */
+export interface Disturbance {
+  /** Everything of the process stops for ever at this crossing of a seam, from 1. */
+  readonly kill?: number
+  /** After the kill the next process knows that this one is dead; otherwise its lease has to run out. */
+  readonly knownDead?: boolean
+  /** The runner is closed in an orderly way at this crossing. */
+  readonly close?: number
+  /** Appends that the store refuses, by their number in the attempt, from 1. */
+  readonly refuse?: readonly number[]
+  /** How many branches run at once. Default: all. */
+  readonly width?: number
+  /** Version of the system text and of the tools' descriptions. Default 0. */
+  readonly version?: number
+}
+
+export interface Program {
+  readonly seed: number
+  /** What it asks for may differ from attempt to attempt: only that nothing wrong happens can be checked, not that all is replayed. */
+  readonly unstable?: boolean
+  readonly node: Node
+  /** What the model answers, by the first message of the conversation. */
+  readonly scripts: Readonly<Record<string, readonly Turn[]>>
+  /** By attempt, from the first; later ones are left alone. */
+  readonly attempts: readonly Disturbance[]
+}

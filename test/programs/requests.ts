@@ -1,0 +1,114 @@
+/** A durable model and durable tools, watched from outside: whose answer comes back is checked at each call. */
+import type { LanguageModelV4, LanguageModelV4CallOptions, LanguageModelV4StreamPart } from '@ai-sdk/provider'
+import type { ToolExecutionOptions, ToolSet } from 'ai'
+import { durable, durableTools } from '../../src/index.ts'
+import { claimed } from './claim.ts'
+import type { Place } from './place.ts'
+import type { ToolName } from './program.ts'
+import { answerTo, digest, scriptedModel, type Arguments } from './scripted-model.ts'
+import { never } from './session.ts'
+import { ruleOf, toolsOf } from './tools.ts'
+import type { CallSpec } from './world.ts'
+
+type Content = { readonly type: string; readonly text?: string; readonly toolCallId?: string; readonly input?: string }
+
+/** Text and calls of a response, as one string. */
+const gist = (content: readonly Content[]): string =>
+  JSON.stringify([
+    content.map((part) => (part.type === 'text' ? part.text : '')).join(''),
+    ...content.flatMap((part) => (part.type === 'tool-call' ? [[part.toolCallId, part.input]] : [])),
+  ])
+
+/** `bound`: through the run, else as at module level. `twins`: how many requests at this place cannot be told apart. */
+export function watchedModel(place: Place, bound: boolean, twins = 1): LanguageModelV4 & { readonly asked: number } {
+  const { session, run, path, line } = place
+  const raw = scriptedModel(session)
+  const model = bound ? run.model(raw) : durable(raw)
+  let asked = 0
+  const spec = (): CallSpec => ({
+    position: `${path}#${asked++}`,
+    kind: 'model',
+    repeatable: true,
+    input: undefined,
+    ...(twins > 1 && { twins }),
+  })
+  const expected = ({ prompt }: LanguageModelV4CallOptions): string => {
+    const { text, calls } = answerTo(session.program, prompt)
+    return gist([{ type: 'text', text }, ...calls.map(({ node, input }) => ({ type: 'tool-call', toolCallId: node.id, input }))])
+  }
+  const check = (options: LanguageModelV4CallOptions) => {
+    // At once: the caller's array of messages grows.
+    const right = expected(options)
+    return ({ gist: got }: { gist: string }): string | undefined => (got === right ? undefined : `expected ${right}, got ${got}`)
+  }
+
+  return {
+    specificationVersion: 'v4',
+    provider: raw.provider,
+    modelId: raw.modelId,
+    supportedUrls: {},
+    get asked() {
+      return asked
+    },
+    async doGenerate(options) {
+      let response
+      await claimed(session, line, spec(), async () => {
+        response = await model.doGenerate(options)
+        return { gist: gist(response.content) }
+      }, check(options))
+      return response!
+    },
+    doStream: (options) => new Promise((opened, failed) => {
+      // The call is over when its stream is.
+      const whole = async (): Promise<{ gist: string }> => {
+        const { stream, ...rest } = await model.doStream(options)
+        const content: Content[] = []
+        const out = new TransformStream<LanguageModelV4StreamPart, LanguageModelV4StreamPart>({}, undefined, { highWaterMark: Infinity })
+        opened({ ...rest, stream: out.readable })
+        const writer = out.writable.getWriter()
+        try {
+          for await (const part of stream) {
+            if (session.frozen) return never()
+            session.timeline.activity++
+            if (part.type === 'text-delta') content.push({ type: 'text', text: part.delta })
+            else if (part.type === 'tool-call') content.push(part)
+            await writer.write(part)
+          }
+        } catch (error) {
+          await writer.abort(error)
+          throw error
+        }
+        await writer.close()
+        return { gist: gist(content) }
+      }
+      claimed(session, line, spec(), whole, check(options)).catch(failed)
+    }),
+  }
+}
+
+/** `turn`: which response of its loop is being worked off. */
+export function watchedTools(place: Place, bound: boolean, turn: () => number, runPart: (part: string, position: string) => Promise<unknown>): ToolSet {
+  const { session, run, path, line } = place
+  const { tools, policies } = toolsOf(session, runPart)
+  const wrapped = bound ? run.tools(tools, policies) : durableTools(tools, policies)
+  const occurrences = new Map<string, number>()
+  return Object.fromEntries(Object.entries(wrapped).map(([name, tool]) => {
+    const execute = (input: Arguments, options: ToolExecutionOptions<unknown>): Promise<unknown> => {
+      const call = `${path}#${turn()}/${name}:${options.toolCallId}:${digest(input).slice(0, 4)}`
+      const nth = occurrences.get(call) ?? 0
+      occurrences.set(call, nth + 1)
+      const position = `${call}:${nth}`
+      const spec: CallSpec = { position, kind: 'tool', ...ruleOf(name as ToolName, input), input, does: input.does }
+      const ask = (): Promise<unknown> => (tool.execute as unknown as (input: unknown, options: unknown) => Promise<unknown>)(input, options)
+      return claimed(session, line, spec, ask, (value) => mistakenFor(position, input, value, session.world.allowedAnswers(position)))
+    }
+    return [name, { ...tool, execute } as ToolSet[string]]
+  }))
+}
+
+function mistakenFor(position: string, input: unknown, value: unknown, allowed: ReadonlySet<string>): string | undefined {
+  const { of, input: answered } = value as { of?: string; input?: unknown }
+  if (of === position && JSON.stringify(answered) === JSON.stringify(input)) return undefined
+  if (of !== undefined && allowed.has(of)) return undefined
+  return `answered with ${JSON.stringify(value)}`
+}

@@ -1,0 +1,45 @@
+/** `run.step` and `run.read` of a program. */
+import { currentStep } from '../../src/index.ts'
+import { claimed } from './claim.ts'
+import { perform } from './effect.ts'
+import type { Place } from './place.ts'
+import { position } from './position.ts'
+import type { ReadNode, StepNode } from './program.ts'
+import { outputOf } from './tools.ts'
+import type { CallSpec } from './world.ts'
+
+interface Output {
+  readonly of: string
+  readonly input: unknown
+}
+
+/** `inside` runs what a step holds, when its code is called. */
+export function askStep({ session, run, path, line }: Place, node: StepNode | ReadNode, inside?: () => Promise<unknown>): Promise<unknown> {
+  const { type, name, key, input, does } = node
+  const repeatable = type === 'read' || node.idempotent
+  const spec: CallSpec = {
+    position: path,
+    kind: type,
+    repeatable,
+    ...(!repeatable && { effect: `step ${name} ${key ?? ''}` }),
+    input,
+    does,
+    blind: input === undefined && key === undefined,
+  }
+  const output = outputOf(path, input ?? null)
+  const work = async (): Promise<unknown> => {
+    const done = await perform({ session, position: position()!, does, key: currentStep()!.idempotencyKey, output, repeatable })
+    return inside ? { ...(done as Output), inside: await inside() } : done
+  }
+  const options = { ...(key !== undefined && { key }), ...(input !== undefined && { input }) }
+  const isPlain = key === undefined && input === undefined
+  const ask = (): Promise<unknown> => {
+    if (type === 'read') return isPlain ? run.read(name, work) : run.read(name, options, work)
+    return isPlain && !node.idempotent ? run.step(name, work) : run.step(name, { ...options, idempotent: node.idempotent }, work)
+  }
+  return claimed(session, line, spec, ask, (value) => {
+    const { of, input: answered } = value as Output
+    if (of === path && answered === (input ?? null)) return undefined
+    return session.world.allowedAnswers(path).has(of) ? undefined : `answered with ${JSON.stringify(value)}`
+  })
+}

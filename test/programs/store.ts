@@ -1,0 +1,57 @@
+/** The store as one process sees it: with latencies, refusals, and an end when the process is killed. */
+import { HoldfastError } from '../../src/errors.ts'
+import type { RunRow, Store } from '../../src/journal/store.ts'
+import { never, type Session } from './session.ts'
+
+export function storeOf(session: Session, store: Store, deadOwners: ReadonlySet<string>): Store {
+  let appends = 0
+
+  const call = async <T>(seam: string, perform: () => Promise<T>): Promise<T> => {
+    if (session.cross(`before ${seam}`)) return never()
+    await session.latency()
+    if (session.frozen) return never()
+    let result: T
+    try {
+      result = await perform()
+    } catch (error) {
+      if (session.cross(`after ${seam}`)) return never()
+      throw error
+    }
+    if (session.cross(`after ${seam}`)) return never()
+    await session.latency()
+    return session.frozen ? never() : result
+  }
+
+  return {
+    kind: 'simulated',
+    durability: 'durable',
+    open: () => store.open(),
+    create: (run) => call('create', () => store.create(run)),
+    get: (runId) => call('get', async () => {
+      const row = await store.get(runId)
+      return row && asSeen(row, deadOwners)
+    }),
+    list: (filter) => call('list', () => store.list(filter)),
+    read: (runId, after) => call('read', () => store.read(runId, after)),
+    take: (runId, lease) => call('take', () => store.take(runId, { ...lease, owner: JSON.stringify({ ...JSON.parse(lease.owner), id: session.name }) })),
+    renew: (runId, token, until) => call('renew', () => store.renew(runId, token, until)),
+    append: (runId, batch) => call('append', async () => {
+      appends++
+      if (!session.disturbance.refuse?.includes(appends)) return store.append(runId, batch)
+      session.world.log.push(`${session.name} store refuses append ${appends}`)
+      for (const position of session.open.keys()) session.refusedWhileOpen.add(position)
+      throw new HoldfastError('STORE_UNAVAILABLE', 'the simulated store takes no writes right now')
+    }),
+    send: (runId, message) => call('send', () => store.send(runId, message)),
+    inbox: (runId, after) => call('inbox', () => store.inbox(runId, after)),
+    remove: (runId, now) => call('remove', () => store.remove(runId, now)),
+    close: async () => {},
+  }
+}
+
+/** An owner that is known to be dead has a start time that no process of its pid has. */
+function asSeen(row: RunRow, deadOwners: ReadonlySet<string>): RunRow {
+  if (row.owner === null) return row
+  const owner = JSON.parse(row.owner) as { id: string; started?: string }
+  return deadOwners.has(owner.id) ? { ...row, owner: JSON.stringify({ ...owner, started: `${owner.started} before` }) } : row
+}

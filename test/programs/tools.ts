@@ -1,0 +1,72 @@
+/** The tools of every program: what they are declared to be, and what they do. */
+import { jsonSchema, tool, type ToolSet } from 'ai'
+import { currentStep, type DoubtfulCall, type Reconciled, type ToolPolicies } from '../../src/index.ts'
+import { perform } from './effect.ts'
+import { position } from './position.ts'
+import type { Node, Program, ToolName } from './program.ts'
+import { digest, type Arguments } from './scripted-model.ts'
+import { never, type Session } from './session.ts'
+import type { CallSpec } from './world.ts'
+
+export const TOOLS: readonly ToolName[] = ['pay', 'mail', 'order', 'note', 'post', 'put', 'look', 'team']
+
+/** What the oracle knows of a tool. */
+export function ruleOf(name: ToolName, input: Arguments): Pick<CallSpec, 'repeatable' | 'rerunAllowed' | 'effect'> {
+  switch (name) {
+    case 'put':
+    case 'look':
+    case 'team':
+      return { repeatable: true }
+    case 'order':
+      return { repeatable: false, effect: `tool ${name} ${input.arg}` }
+    case 'post':
+      return { repeatable: false, effect: `tool ${name}`, rerunAllowed: true }
+    default:
+      return { repeatable: false, effect: `tool ${name}` }
+  }
+}
+
+/** What a tool gives for a call: it says whose it is. */
+export const outputOf = (position: string, input: unknown): { readonly of: string; readonly input: unknown } => ({ of: position, input })
+
+/** `runPart` runs a part of the program inside the tool `team`. */
+export function toolsOf(session: Session, runPart: (part: string, position: string) => Promise<unknown>): { tools: ToolSet; policies: ToolPolicies<ToolSet> } {
+  const { version = 0 } = session.disturbance
+  const inputSchema = jsonSchema<Arguments>({ type: 'object', properties: { arg: { type: 'number' } } })
+  const execute = (name: ToolName) => (input: Arguments): Promise<unknown> => {
+    const at = position()!
+    if (name === 'team') return runPart(input.part!, at)
+    const { repeatable } = ruleOf(name, input)
+    return perform({ session, position: at, does: input.does, key: currentStep()!.idempotencyKey, output: outputOf(at, input), repeatable })
+  }
+  const tools = Object.fromEntries(TOOLS.map((name) => [
+    name,
+    tool({ description: `The tool ${name}, version ${version}`, inputSchema, execute: execute(name) }),
+  ]))
+  const reconcile = (call: DoubtfulCall<unknown>): Promise<Reconciled<unknown>> => askWorld(session, call)
+  return {
+    tools,
+    policies: {
+      mail: { reconcile },
+      order: { reconcile, effectKey: (input: unknown) => String((input as Arguments).arg) },
+      note: { onIncompleteTool: 'skip' },
+      post: { onIncompleteTool: 'rerun' },
+      put: { idempotent: true },
+      look: { readOnly: true },
+      team: { composite: true },
+    } as ToolPolicies<ToolSet>,
+  }
+}
+
+async function askWorld(session: Session, { idempotencyKey }: DoubtfulCall<unknown>): Promise<Reconciled<unknown>> {
+  if (session.cross('before reconcile')) return never()
+  await session.latency()
+  if (session.frozen) return never()
+  const effect = session.world.ask(idempotencyKey)
+  if (session.cross('after reconcile')) return never()
+  return effect ? { status: 'completed', output: effect.output } : { status: 'not-done' }
+}
+
+/** Parts of a program that `team` runs, by the digest of their data. */
+export const partsOf = ({ scripts }: Program): ReadonlyMap<string, Node> =>
+  new Map(Object.values(scripts).flatMap((turns) => turns.flatMap(({ calls }) => calls.flatMap(({ inside }) => (inside ? [[digest(inside), inside] as const] : [])))))

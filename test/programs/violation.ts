@@ -1,0 +1,33 @@
+/** What the oracle found wrong. */
+export type ViolationKind =
+  /** A step was answered with what another one gave. */
+  | 'wrong-answer'
+  /** A step with effects that may not run twice was started again, and nobody had decided that. */
+  | 'repeated-effect'
+  /** A step with effects was started while an earlier one of the same effect was in doubt. */
+  | 'started-in-doubt'
+  /** An idempotent step was run again under another key, or two steps share one. */
+  | 'idempotency-key'
+  /** What was recorded ran again. */
+  | 'not-replayed'
+  /** What was recorded came out otherwise on replay. */
+  | 'replayed-otherwise'
+  /** Another racer wins on replay. */
+  | 'race-changed'
+  /** The result is not that of an undisturbed execution. */
+  | 'result'
+  /** The run does not come to an end. */
+  | 'endless'
+  /** An error that nothing in the program explains. */
+  | 'unexpected-error'
+  /** A reason to wait that cannot be resolved as it says. */
+  | 'unresolvable'
+  /** A run that is told to have ended runs again, or ends otherwise. */
+  | 'ended-again'
+  /** The summary of an attempt does not agree with what was seen. */
+  | 'summary'
+
+export interface Violation {
+  readonly kind: ViolationKind
+  readonly message: string
+}

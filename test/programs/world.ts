@@ -1,0 +1,229 @@
+/**
+ * What the outside world sees, and what may happen in it: the oracle. It counts requests, starts and effects by their position in
+ * the program and knows the journal only by what is announced. It lives as long as the run, over all attempts.
+ */
+import type { Behaviour } from './program.ts'
+import type { Session } from './session.ts'
+import type { Violation, ViolationKind } from './violation.ts'
+
+export interface CallSpec {
+  readonly position: string
+  readonly kind: 'model' | 'tool' | 'step' | 'read' | 'agent'
+  /** Running it again is harmless. */
+  readonly repeatable: boolean
+  /** A doubt may be settled by running it again: its policy says so beforehand. */
+  readonly rerunAllowed?: boolean
+  /** Calls of the same effect: while one is in doubt, no other starts. */
+  readonly effect?: string
+  readonly input: unknown
+  readonly does?: Behaviour
+  /** How many calls stand at this position and cannot be told apart. Default 1. */
+  readonly twins?: number
+  /** It says nothing of what it asks: after a live result it does not replay (R5). */
+  readonly blind?: boolean
+}
+
+interface Start {
+  readonly session: Session
+  readonly key: string | undefined
+  /** The code came to its end, or the world knows that it never will. */
+  over: boolean
+}
+
+export class Call {
+  spec: CallSpec
+  readonly starts: Start[] = []
+  /** How often an end of it was announced as recorded, over all attempts. */
+  finished = 0
+  /** Somebody decided that it may start (again); used up by the next start. */
+  authorised = false
+  /** It may run again although it finished: the rules say so. */
+  excused = false
+  /** Its effect may have happened and nobody has settled that. */
+  toldUnknown = false
+  /** Its caller was told at some time that nobody knows whether it took effect. */
+  wasUnknown = false
+  settled = false
+  outcome: string | undefined
+
+  constructor(spec: CallSpec) {
+    this.spec = spec
+  }
+}
+
+export interface Effect {
+  readonly position: string
+  readonly key: string
+  readonly output: unknown
+}
+
+export class World {
+  readonly calls = new Map<string, Call>()
+  readonly violations: Violation[] = []
+  /** What took effect, by idempotency key. */
+  readonly effects = new Map<string, Effect>()
+  /** By step id as the library tells it, the position. */
+  readonly steps = new Map<string, string>()
+  readonly winners = new Map<string, number>()
+  readonly tries = new Map<string, number>()
+  /** What happened, in order, for whoever has to find a fault. */
+  readonly log: string[] = []
+  /** Something legitimately came out otherwise than without disturbance: the result may differ. */
+  altered = false
+  requests = 0
+  decisions = 0
+
+  violate(kind: ViolationKind, message: string): void {
+    this.violations.push({ kind, message })
+    this.log.push(`!! ${kind}: ${message}`)
+  }
+
+  get(position: string): Call | undefined {
+    return this.calls.get(position)
+  }
+
+  /** The program asks for a step. */
+  claim(spec: CallSpec): Call {
+    let call = this.calls.get(spec.position)
+    if (!call) this.calls.set(spec.position, (call = new Call(spec)))
+    call.spec = spec
+    return call
+  }
+
+  /** How often something at this position was tried, over all attempts, this time included. */
+  nthTry(position: string): number {
+    const n = (this.tries.get(position) ?? 0) + 1
+    this.tries.set(position, n)
+    return n
+  }
+
+  /** The code of a step is called, or a request reaches the model. */
+  start(session: Session, position: string, key: string | undefined): Start {
+    const call = this.calls.get(position)!
+    const { spec } = call
+    session.live.add(position)
+    this.log.push(`${session.name} starts ${position}`)
+    if (!session.program.unstable && call.finished >= (spec.twins ?? 1) && !call.excused && !call.authorised) {
+      this.violate('not-replayed', `${spec.kind} ${position} was recorded, and runs again in attempt ${session.number}`)
+    }
+    if (!spec.repeatable) {
+      if (call.starts.length > 0 && !call.authorised && !spec.rerunAllowed) {
+        this.violate('repeated-effect', `${spec.kind} ${position} is started again in attempt ${session.number} without a decision`)
+      }
+      if (!call.authorised) this.#refuseInDoubt(call)
+      call.authorised = false
+      call.toldUnknown = false
+      call.settled = false
+    }
+    this.#checkKey(call, key)
+    const start: Start = { session, key, over: false }
+    call.starts.push(start)
+    return start
+  }
+
+  /** While a doubt stands, no call of the same effect starts (R6). */
+  #refuseInDoubt(call: Call): void {
+    const { effect } = call.spec
+    if (effect === undefined) return
+    for (const other of this.calls.values()) {
+      if (other === call || other.spec.effect !== effect || !this.isInDoubt(other)) continue
+      this.violate('started-in-doubt', `${call.spec.position} is started while ${other.spec.position} is in doubt`)
+    }
+  }
+
+  /** Certain only: its caller was told so, or its process was killed inside its code. */
+  isInDoubt(call: Call): boolean {
+    if (call.spec.repeatable || call.settled) return false
+    const last = call.starts.at(-1)
+    return call.toldUnknown || (last !== undefined && !last.over && last.session.frozen)
+  }
+
+  #checkKey(call: Call, key: string | undefined): void {
+    if (key === undefined || call.excused) return
+    const { position } = call.spec
+    const former = call.starts.findLast((start) => start.key !== undefined)
+    if (former && former.key !== key) this.violate('idempotency-key', `${position} ran under ${former.key}, now under ${key}`)
+    if (former) return
+    for (const other of this.calls.values()) {
+      if (other !== call && other.starts.some((start) => start.key === key)) this.violate('idempotency-key', `${position} and ${other.spec.position} share ${key}`)
+    }
+  }
+
+  effect(position: string, key: string, output: unknown): void {
+    const call = this.calls.get(position)!
+    this.log.push(`   effect of ${position}`)
+    // "Not done" was true when it was said; it is not a leave to do it twice.
+    call.authorised = false
+    this.effects.set(key, { position, key, output })
+  }
+
+  /** Whether the outside world has an effect under this key; "no" is a leave to run it. */
+  ask(key: string): Effect | undefined {
+    const done = this.effects.get(key)
+    for (const call of this.calls.values()) {
+      if (!call.starts.some((start) => start.key === key)) continue
+      if (!done) call.authorised = true
+      call.settled = true
+    }
+    return done
+  }
+
+  /** A person decides about the call at `position`; `about` are the calls in whose way it stands. */
+  decide(position: string, decision: 'rerun' | 'skip' | 'reuse' | 'result', about: readonly string[]): void {
+    this.decisions++
+    this.log.push(`   decision: ${decision} for ${position}`)
+    const call = this.calls.get(position)
+    if (call && decision === 'rerun') call.authorised = true
+    for (const each of [call, ...about.map((id) => this.calls.get(id))]) if (each) each.settled = true
+  }
+
+  /** An end of the call was announced as recorded. */
+  announce(session: Session, position: string): void {
+    const call = this.calls.get(position)
+    if (!call) return
+    this.log.push(`${session.name} finished ${position}`)
+    session.ended.add(position)
+    if (!session.refusedWhileOpen.has(position)) call.finished++
+  }
+
+  /** Other calls whose outcome may answer this one: the same effect, of which its caller was told that nobody knows (R6). */
+  allowedAnswers(position: string): ReadonlySet<string> {
+    const { effect } = this.calls.get(position)!.spec
+    const others = [...this.calls.values()].filter((other) => effect !== undefined && other.spec.effect === effect && other.wasUnknown)
+    return new Set(others.map((other) => other.spec.position))
+  }
+
+  raceWon(session: Session, path: string, winner: number): void {
+    const before = this.winners.get(path)
+    this.log.push(`${session.name} race ${path} won by ${winner}`)
+    const isExcused = session.program.unstable || [...session.excused].some((each) => each.startsWith(`${path}.`))
+    if (before !== undefined && before !== winner && !isExcused) this.violate('race-changed', `${path} was won by ${before}, in attempt ${session.number} by ${winner}`)
+    // A winner that could not be recorded may be another one next time.
+    if (!session.refusedWhileOpen.has(`${path}.${winner}`)) this.winners.set(path, winner)
+  }
+
+  /** The call's caller sees its outcome. */
+  deliver(session: Session, call: Call, outcome: string, isUnknown: boolean): void {
+    const { position, twins } = call.spec
+    this.log.push(`${session.name} delivers ${position}: ${outcome}`)
+    if (!session.program.unstable && call.outcome !== undefined && call.outcome !== outcome && !session.isFresh(position) && twins === undefined && !call.excused) {
+      this.violate('replayed-otherwise', `${position} was ${call.outcome}, is ${outcome} in attempt ${session.number}`)
+    }
+    if (!isNatural(call.spec, outcome)) this.altered = true
+    // Told by somebody else than its own code.
+    if (isUnknown && call.outcome === undefined && !session.live.has(position)) this.altered = true
+    if (isUnknown && call.outcome !== outcome) call.toldUnknown = call.wasUnknown = true
+    call.outcome = outcome
+    call.excused = false
+  }
+}
+
+/** Whether a call came out as it does when nothing disturbs it. */
+function isNatural({ repeatable, does = 'ok', position }: CallSpec, outcome: string): boolean {
+  if (repeatable) return true
+  switch (does) {
+    case 'ok': return outcome.includes(JSON.stringify(position))
+    case 'error': return outcome === '!there is no such thing'
+    default: return outcome === '!OUTCOME_UNKNOWN'
+  }
+}
