@@ -20,8 +20,10 @@ export const rowOf = (verdict: Verdict): string => {
 export interface Totals {
   readonly runs: number
   readonly conversations: number
+  readonly equal: number
   readonly calls: number
   readonly effects: number
+  readonly once: number
   readonly kills: { readonly write: number; readonly clock: number; readonly world: number; readonly all: number }
   readonly attempts: number
   readonly replayed: number
@@ -40,9 +42,11 @@ export function totalsOf(verdicts: readonly Verdict[], ms: number): Totals {
   const by = (settling: string): number => sum(({ doubts }) => doubts, verdicts.filter((verdict) => verdict.settling === settling))
   return {
     runs: verdicts.length,
-    conversations: sum(({ runId }) => runId.split('+').length),
+    conversations: sum(({ conversations }) => conversations),
+    equal: sum(({ equal }) => equal),
     calls: sum(({ calls }) => calls),
     effects: sum(({ effects }) => effects),
+    once: sum(({ once }) => once),
     kills: { write, clock, world, all: write + clock + world },
     attempts: sum(({ attempts }) => attempts),
     replayed: sum(({ replayed }) => replayed),
@@ -61,15 +65,20 @@ export function totalsText(totals: Totals): string {
     `${totals.conversations} conversations in ${totals.runs} runs, ${totals.calls} tool calls, ${totals.effects} of them with effects; ${totals.attempts} processes, ${(totals.ms / 1000).toFixed(1)} s`,
     `kills: ${kills.all} (${kills.write} at a write, ${kills.clock} by the clock, ${kills.world} in the world's calls)`,
     `steps: ${totals.live} live, ${totals.replayed} replayed, ${doubts.all} in doubt (${doubts.reconcile} in runs with reconcile, ${doubts.resolve} with resolve), ${doubts.settled} settled`,
-    `effects repeated silently: ${totals.repeated}, lost: ${totals.lost}; violations in all: ${totals.violations}`,
+    `transcripts equal to the recorded ones: ${totals.equal} of ${totals.conversations}; effects exactly once: ${totals.once} of ${totals.effects}, repeated silently: ${totals.repeated}, lost: ${totals.lost}`,
+    `violations in all: ${totals.violations}`,
   ].join('\n')
 }
+
+/** So many violations of a run are shown. */
+const MOST = 10
 
 /** What was violated, and how to run it again. */
 export function complaints(verdicts: readonly Verdict[], { seed, kills, parallel, effects, dir }: Options, isDefaultDir: boolean): string[] {
   const flags = [`--seed ${seed}`, `--kills ${kills}`, ...(effects ? ['--parallel-effects'] : parallel ? ['--parallel'] : []), ...(isDefaultDir ? [] : [`--dir ${dir}`])].join(' ')
   return verdicts.filter(({ violations }) => violations.length > 0).flatMap(({ runId, violations }) => [
-    ...violations.map((text) => `VIOLATION (seed ${seed}) ${text}`),
+    ...violations.slice(0, MOST).map((text) => `VIOLATION (seed ${seed}) ${text}`),
+    ...(violations.length > MOST ? [`  and ${violations.length - MOST} more (--json has them all)`] : []),
     `  again: npm run realworld -- --only ${runId} ${flags}`,
   ])
 }

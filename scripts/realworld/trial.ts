@@ -10,7 +10,7 @@ import { entriesOf, Schedule, trapsOf, type TrialRun } from './plan.ts'
 import type { Job, LogLine } from './protocol.ts'
 import { settleFromOutside } from './settle.ts'
 import { transcriptDifference } from './transcript.ts'
-import { effectViolations, journalFindings, reworkViolations } from './verdict.ts'
+import { effectViolations, exactlyOnce, journalFindings, reworkViolations } from './verdict.ts'
 import { planConversation, reportOf } from './world-client.ts'
 
 /** What the trials of one call share. */
@@ -30,8 +30,13 @@ export interface Verdict {
   readonly runId: string
   readonly loops: string
   readonly settling: string
+  readonly conversations: number
+  /** Conversations whose transcript is the recorded one. */
+  readonly equal: number
   readonly calls: number
   readonly effects: number
+  /** Effects that the world saw exactly once. */
+  readonly once: number
   readonly kills: { readonly write: number; readonly clock: number; readonly world: number }
   readonly attempts: number
   readonly replayed: number
@@ -64,6 +69,8 @@ export async function tryRun(run: TrialRun, grounds: Grounds): Promise<Verdict> 
     const violations = [...driven.violations, ...lines.flatMap((line) => unexpected(runId, line))]
     let doubts = 0
     let settled = 0
+    let equal = 0
+    let once = 0
     if (driven.completed) {
       const outcome = await runner.result(runId)
       const result = (outcome.status === 'completed' ? outcome.result : {}) as TrialResult
@@ -71,8 +78,10 @@ export async function tryRun(run: TrialRun, grounds: Grounds): Promise<Verdict> 
       const requests = await server.requests()
       for (const recording of recordings) {
         const difference = transcriptDifference(recording.conversation, result[recording.id] ?? [])
-        if (difference) violations.push(`${recording.id}: the transcript is not the recorded one: ${difference}`)
+        if (difference === undefined) equal++
+        else violations.push(`${recording.id}: the transcript is not the recorded one: ${difference}`)
         const report = await reportOf(world, recording.id)
+        once += exactlyOnce(recording, report)
         violations.push(...effectViolations(recording, report), ...reworkViolations(recording, report, requests, made))
       }
       const journal = journalFindings(runId, recordings, (await runner.history(runId)).map(({ entry }) => entry))
@@ -85,6 +94,9 @@ export async function tryRun(run: TrialRun, grounds: Grounds): Promise<Verdict> 
       runId,
       loops: talks.map(({ streamed }) => (streamed ? 'stream' : 'generate')).join('+'),
       settling,
+      conversations: recordings.length,
+      equal,
+      once,
       calls: recordings.reduce((sum, { calls }) => sum + calls.length, 0),
       effects: recordings.reduce((sum, { calls }) => sum + calls.filter(({ changesState }) => changesState).length, 0),
       kills: driven.kills,

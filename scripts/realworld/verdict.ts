@@ -28,6 +28,10 @@ export function effectViolations({ id, calls }: Recording, report: WorldReport):
   return violations
 }
 
+/** How many calls that change something took effect exactly once. */
+export const exactlyOnce = ({ calls }: Recording, report: WorldReport): number =>
+  calls.filter(({ position, changesState }) => changesState && report.calls[position]!.effects === 1).length
+
 /** A kill catches a conversation in one place: in one request, or in the calls of one response. What is done again beyond that was recorded. */
 export function reworkViolations({ id, calls, answers }: Recording, report: WorldReport, requests: readonly RecordedRequest[], kills: number): string[] {
   const violations: string[] = []
@@ -73,7 +77,7 @@ export function journalFindings(runId: string, recordings: readonly Recording[],
         }
         break
       case 'step-started':
-        if (open.has(entry.step.id)) violations.push(`REPEATED: ${runId}: ${entry.step.id} (${entry.step.name}) was started again without a decision`)
+        if (open.has(entry.step.id)) violations.push(`${runId}: ${entry.step.id} (${entry.step.name}) was started again without a decision`)
         open.set(entry.step.id, 'running')
         break
       case 'step-ended':
