@@ -171,9 +171,78 @@ describe('the code of a step', () => {
     expect(errors).toEqual([expect.objectContaining({ code: 'BRANCH_ENDED' })])
   })
 
+  it('that is tried again has steps of its own, although the try before is still on its way', async () => {
+    let tries = 0
+    const inner: number[] = []
+    const agent = defineAgent('a', async (run) => run.read('flaky', async () => {
+      const n = ++tries
+      if (n === 1) {
+        await wait(25)
+        throw new Error('too late')
+      }
+      await wait(20)
+      return run.read('inner', () => inner.push(n))
+    }))
+    const runner = createRunner({ agents: [agent], store: memoryStore(), ...quick, timeouts: { toolMs: 15 }, retry: { maxAttempts: 2, backoff: { baseMs: 1, jitter: 'none' } } })
+    await runner.run(agent, 1, { runId: 'r' }).catch(() => {})
+    expect(tries).toBe(2)
+  })
+
+  it('of a child agent that fails is asked again where it failed, and what it had done replays', async () => {
+    let up = false
+    const reads: string[] = []
+    const child = defineAgent('child', async (run, _n: number) => {
+      await run.read('first', () => reads.push('first'))
+      return run.read('second', () => {
+        reads.push('second')
+        if (!up) throw new Error('down')
+        return 'fine'
+      })
+    })
+    const agent = defineAgent('a', async (run) => run.agent(child, 1))
+    const runner = createRunner({ agents: [agent, child], store: memoryStore(), ...quick, retry: false })
+    await expect(runner.run(agent, 1, { runId: 'r' })).rejects.toThrow(/down/)
+    up = true
+    expect(await runner.resume('r')).toEqual({ status: 'completed', result: 'fine' })
+    expect(reads).toEqual(['first', 'second', 'second'])
+  })
+
   it('that hangs does not keep a failure beside it from its caller', async () => {
     const agent = defineAgent('a', async (run) => Promise.all([run.branch('x', () => run.step('hang', () => new Promise(() => {}))), Promise.reject(new Error('broken'))]))
     const runner = createRunner({ agents: [agent], store: memoryStore(), ...quick, drainMs: 20 })
     await expect(runner.run(agent, 1, { runId: 'r' })).rejects.toThrow(/broken/)
+  })
+})
+
+describe('what is allowed, and probably not meant', () => {
+  const effect = (done: string[]) => ({ send: tool({ inputSchema: z.object({}), execute: async () => done.push('sent') }) })
+
+  it('a model that is not wrapped: the calls of wrapped tools are ordinary steps, with one warning (C39)', async () => {
+    const done: string[] = []
+    const model = testModel((turn) => (turn < 2 ? { calls: [{ id: `c${turn}`, tool: 'send', input: {} }] } : { text: 'x' }))
+    let failed = false
+    const agent = defineAgent('a', async (run) => {
+      await generateText({ model, tools: run.tools(effect(done)), prompt: 'x', stopWhen: stepCountIs(4) })
+      if (!failed) {
+        failed = true
+        throw new Error('later')
+      }
+    })
+    const warnings: string[] = []
+    const runner = createRunner({ agents: [agent], store: memoryStore(), ...quick, onEvent: (e) => e.type === 'warning' && warnings.push(e.code) })
+    await expect(runner.run(agent, 1, { runId: 'r' })).rejects.toThrow(/later/)
+    expect(await runner.resume('r')).toMatchObject({ status: 'completed' })
+    expect(done).toEqual(['sent', 'sent'])
+    expect(warnings).toEqual(['MODEL_NOT_WRAPPED'])
+  })
+
+  it('a request that repeats one whose response led to effects warns', async () => {
+    const model = testModel((turn) => (turn === 0 ? { calls: [{ id: 'c', tool: 'send', input: {} }] } : { text: 'x' }))
+    const agent = defineAgent('a', async (run) => {
+      for (let i = 0; i < 2; i++) await generateText({ model: run.model(model), tools: run.tools(effect([])), prompt: 'x', stopWhen: stepCountIs(3) })
+    })
+    const warnings: string[] = []
+    await createRunner({ agents: [agent], store: memoryStore(), ...quick, onEvent: (e) => e.type === 'warning' && warnings.push(e.code) }).run(agent, 1, { runId: 'r' })
+    expect(warnings).toEqual(['REPEATED_REQUEST'])
   })
 })

@@ -191,7 +191,8 @@ export interface Superseded extends At {
 export interface DoubtSettled extends At {
   readonly type: 'settled'
   readonly step: string
-  readonly by: 'reconcile' | 'late-result' | 'decision'
+  /** `owner`: it had not called the step's code. */
+  readonly by: 'reconcile' | 'late-result' | 'owner'
   readonly settlement: Settlement
 }
 
@@ -241,7 +242,7 @@ export interface Warned extends At {
   readonly step?: string
 }
 
-export type WarningCode = 'NOT_RECORDED' | 'REPEATED_REQUEST' | 'MODEL_NOT_WRAPPED' | 'MISMATCH_ALLOWED' | 'ARGUMENTS_CHANGED' | 'NOT_FINGERPRINTED'
+export type WarningCode = 'NOT_RECORDED' | 'REPEATED_REQUEST' | 'MODEL_NOT_WRAPPED' | 'MISMATCH_ALLOWED' | 'ARGUMENTS_CHANGED' | 'NOT_FINGERPRINTED' | 'RECONCILE_FAILED'
 
 export type Entry =
   | RunCreated

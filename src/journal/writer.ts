@@ -30,6 +30,8 @@ export class Writer {
   readonly #onAppended: (entry: Entry, seq: number) => void
   #tip: Tip
   #queue: Write[] = []
+  /** What has to be in the journal before anything that follows it. */
+  #ahead: NewEntry[] = []
   #isFlushing = false
   #lost: HoldfastError | undefined
 
@@ -64,6 +66,11 @@ export class Writer {
     })
   }
 
+  /** Has the entry written before, and together with, the next write that the store takes. */
+  prepend(entry: NewEntry): void {
+    this.#ahead.push(entry)
+  }
+
   async #flush(): Promise<void> {
     this.#isFlushing = true
     await this.#clock.idle()
@@ -87,15 +94,18 @@ export class Writer {
     const at = this.#clock.now()
     const stamped: { entry: Entry; stored: StoredEntry }[] = []
     const ends: number[] = []
+    const ahead = this.#ahead
     let tip = this.#tip
+    const add = (unstamped: NewEntry): void => {
+      const entry = { ...unstamped, at } as Entry
+      const stored = link(tip, entry)
+      stamped.push({ entry, stored })
+      tip = stored
+    }
     try {
+      ahead.forEach(add)
       for (const write of writes) {
-        for (const unstamped of write.entries) {
-          const entry = { ...unstamped, at } as Entry
-          const stored = link(tip, entry)
-          stamped.push({ entry, stored })
-          tip = stored
-        }
+        write.entries.forEach(add)
         ends.push(tip.seq)
       }
       const [{ patch, inboxSeq }] = writes as [Write]
@@ -117,6 +127,7 @@ export class Writer {
       return true
     }
     this.#tip = tip
+    this.#ahead = this.#ahead.slice(ahead.length)
     for (const { entry, stored } of stamped) this.#onAppended(entry, stored.seq)
     writes.forEach((write, i) => write.resolve(ends[i]!))
     return true

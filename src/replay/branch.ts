@@ -35,17 +35,29 @@ export class Branch {
   readonly #keyed = new Map<string, { count: number; open: boolean }>()
   /** By call id, the calls of each response that were not claimed, the newest response last. */
   readonly #asked = new Map<string, Asked[][]>()
+  /** By conversation, the response that led to effects. */
+  readonly #effectful = new Map<string, string>()
+  /** A call was made in it that no response had asked for. */
+  hasUnasked = false
   /** Replay has ended in it. */
   diverged = false
-  /** A result that was not replayed was handed out in it, or before it was opened. */
-  live: boolean
+  /**
+   * A result that was not replayed was handed out in it, or in a branch that was opened from it and has ended. Branches that
+   * are opened later do not follow from that: side by side in the journal, they may come one after the other now.
+   */
+  isLive = false
+  /**
+   * Position of the newest result handed out in it, or before it was opened, that may not be the one that was handed out there
+   * before: a record from before that position may depend on the other one. 0: all are the same.
+   */
+  changedAt: number
   ended = false
 
   constructor(path: string, parent: Branch | undefined, history: History, openedAt: number) {
     this.path = path
     this.parent = parent
     this.openedAt = openedAt
-    this.live = parent?.live ?? false
+    this.changedAt = parent?.changedAt ?? 0
     const records = [...history.numberedOf(path)]
     let lastSlot = -1
     for (const record of records) {
@@ -60,9 +72,9 @@ export class Branch {
     this.#groups = groupsOf(records)
   }
 
-  /** It is the inside of a tool call. */
+  /** It is the inside of a tool call, or lies there. */
   get isInsideCall(): boolean {
-    return this.path.slice(this.path.lastIndexOf('/') + 1).startsWith('c:')
+    return this.path.split('/').some((segment) => segment.startsWith('c:'))
   }
 
   /** It has ended, or one that it is in has. */
@@ -133,6 +145,17 @@ export class Branch {
   /** Whether the branch has a record of the conversation in this configuration. */
   wasAsked(fingerprint: string, config: string): boolean {
     return this.#configs.get(fingerprint)?.has(config) ?? false
+  }
+
+  /** The response of a model step led to effects: who asks the same again probably did not mean to. */
+  noteEffectOf(modelStep: string): void {
+    const response = this.tickets.findLast((ticket) => ticket.ref.id === modelStep)
+    if (response?.claim.fingerprint) this.#effectful.set(response.claim.fingerprint, modelStep)
+  }
+
+  /** The earlier step that asked for the same conversation, and whose response led to effects. */
+  effectfulTwin(fingerprint: string | null): string | undefined {
+    return fingerprint === null ? undefined : this.#effectful.get(fingerprint)
   }
 
   isOpenKey(place: string): boolean {

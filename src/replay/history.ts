@@ -25,6 +25,8 @@ export class History {
   readonly configs = new Map<string, Readonly<Record<string, string>>>()
   /** By path, the paths one segment below it under which there are records. */
   readonly #children = new Map<string, Set<string>>()
+  /** Steps whose result may be another one now than the one that later records saw: handed out without a record, or superseded. */
+  readonly #changed = new Set<string>()
   /** By place, how often its records were superseded. */
   readonly #generations = new Map<string, number>()
 
@@ -49,6 +51,11 @@ export class History {
       }
       case 'superseded':
         for (const id of entry.ids) this.#remove(id)
+        // What failed the run, and what was asked for after it, has no later records that saw it: they are superseded with it.
+        if (entry.by !== 'failure') for (const id of entry.ids) this.#changed.add(placeOf(id))
+        break
+      case 'warning':
+        if ((entry.code === 'NOT_RECORDED' || entry.code === 'NOT_FINGERPRINTED') && entry.step !== undefined) this.#changed.add(placeOf(entry.step))
         break
       case 'config-changed':
         this.records.get(entry.step)?.accepted.add(entry.config)
@@ -62,6 +69,11 @@ export class History {
   /** The path that stands at a place now: a place whose records were superseded gets a new path. */
   current(place: string): string {
     return regenerated(place, this.#generations.get(place) ?? 0)
+  }
+
+  /** Whether another result than that of its record may have been handed out for a step before. */
+  isChanged(id: string): boolean {
+    return this.#changed.has(placeOf(id))
   }
 
   /** Paths one segment below `path` under which there are records. */

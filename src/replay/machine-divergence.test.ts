@@ -193,7 +193,7 @@ describe('R5: steps without input', () => {
     const run = withGap(step('r', { kind: 'read' }))
     expect(run.do(step('r', { kind: 'read' }), 'now')).toMatchObject({ value: 'now', how: 'ran', id: '0~1' })
     expect(run.notes.at(-1)).toMatchObject({ type: 'superseded', by: 'live-result', ids: ['0'] })
-    expect(run.reasons).toEqual(['read "r" has no input and follows a result that was not replayed'])
+    expect(run.reasons).toEqual(['read "r" has no input and follows a result that may be another one now'])
   })
 
   it('an effect stops for a decision', () => {

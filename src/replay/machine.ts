@@ -8,7 +8,7 @@ import type { AskedCall } from '../journal/entry.ts'
 import { Branch } from './branch.ts'
 import type { Claim, Note, Ticket, Verdict } from './claim.ts'
 import type { History, StepRecord } from './history.ts'
-import { keyed, MAIN, numbered } from './identity.ts'
+import { keyed, MAIN, numbered, parentOf } from './identity.ts'
 import { asksTheSame, matchNumbered } from './match.ts'
 import { Order, type Next } from './order.ts'
 import { divergenceReason } from './reason.ts'
@@ -51,7 +51,10 @@ export class Machine {
     if (claim.place.type === 'key') return this.#claimKeyed(branch, claim, claim.place.key)
     if (claim.place.type === 'call') {
       const asked = branch.takeAsked(claim.place.callId, claim.name, claim.fingerprint, (id) => this.#recordAt(id))
-      if (asked !== undefined) return this.#claimCalled(branch, claim, asked)
+      if (asked !== undefined) {
+        if (claim.effect) branch.noteEffectOf(parentOf(asked)!)
+        return this.#claimCalled(branch, claim, asked)
+      }
     }
     return this.#claimNumbered(branch, claim)
   }
@@ -80,7 +83,10 @@ export class Machine {
     if (!branch) return
     branch.ended = true
     const { parent } = branch
-    if (parent && branch.live) parent.live = true
+    if (parent) {
+      parent.isLive ||= branch.isLive
+      parent.changedAt = Math.max(parent.changedAt, branch.changedAt)
+    }
     if (parent && as) parent.closeKey(keyed(parent.path, as.type, as.name, as.key, 0))
   }
 
@@ -164,7 +170,7 @@ export class Machine {
       case 'record': {
         const { record } = match
         const notes: Note[] = match.changed.length > 0 ? [{ type: 'config-changed', step: record.ref.id, changed: match.changed, config: claim.model!.config }] : []
-        if (this.#isBlind(branch, claim) && record.end) {
+        if (record.end && isBlind(claim) && (branch.isLive || record.end.seq <= branch.changedAt)) {
           const refused = this.#ambiguity(branch, claim, record.ref.slot)
           if (refused) return refused
           return this.#live(branch, claim, numbered(branch.path, record.ref.slot!), low, [...notes, this.#supersedeBlind(record)], record.ref.slot)
@@ -173,7 +179,7 @@ export class Machine {
         return this.#answered(branch, claim, record, low, notes)
       }
       case 'hole':
-        return this.#live(branch, claim, numbered(branch.path, match.slot), low, [], match.slot)
+        return this.#live(branch, claim, numbered(branch.path, match.slot), low, warningsOf(branch, claim), match.slot)
       case 'diverged': {
         const slot = branch.free()
         const refused = this.#ambiguity(branch, claim, slot)
@@ -254,7 +260,8 @@ export class Machine {
     ticket.deliveredAt = ++this.#event
     const branch = this.#branches.get(ticket.ref.branch)!
     branch.open.delete(ticket)
-    if (!ticket.record?.end) branch.live = true
+    branch.isLive ||= !ticket.record?.end
+    if (this.#history.isChanged(ticket.ref.id)) branch.changedAt = Math.max(branch.changedAt, ticket.seq)
     const { model: _model, ...kept } = ticket.claim
     ticket.claim = kept
     if (ticket.claim.place.type === 'key') branch.closeKey(keyed(branch.path, typeOf(ticket.claim), ticket.claim.name, ticket.claim.place.key, 0))
@@ -274,17 +281,12 @@ export class Machine {
     return { type: 'refuse', code: 'AMBIGUOUS_STEP', message: `two steps "${claim.name}" that ask for the same are open in one branch`, advice: REFUSED.ambiguous }
   }
 
-  /** A step that says nothing of what it asks, after a result that was not replayed: nobody can say that it asks for the same (R5). */
-  #isBlind(branch: Branch, claim: Claim): boolean {
-    return branch.live && !claim.hasInput && claim.kind !== 'model'
-  }
-
   #supersedeBlind(record: StepRecord): Note {
     const note: Note = {
       type: 'superseded',
       by: 'live-result',
       step: record.ref.id,
-      reason: `${record.ref.kind} "${record.ref.name}" has no input and follows a result that was not replayed`,
+      reason: `${record.ref.kind} "${record.ref.name}" has no input and follows a result that may be another one now`,
       ids: [record.ref.id],
     }
     this.#supersede(note)
@@ -317,6 +319,20 @@ export class Machine {
     this.#history.apply({ ...note, at: 0 }, 0)
     return [note]
   }
+}
+
+/** It says nothing of what it asks: after a result that may be another one now, nobody can say that it asks for the same (R5). */
+const isBlind = (claim: Claim): boolean => !claim.hasInput && claim.kind !== 'model'
+
+/** What is allowed, and probably not meant. */
+function warningsOf(branch: Branch, claim: Claim): Note[] {
+  if (claim.kind === 'model') {
+    const twin = branch.effectfulTwin(claim.fingerprint)
+    return twin === undefined ? [] : [{ type: 'warning', code: 'REPEATED_REQUEST', step: twin, message: `a model request repeats that of step ${twin}, whose response led to effects` }]
+  }
+  if (claim.place.type !== 'call' || branch.isInsideCall || branch.hasUnasked) return []
+  branch.hasUnasked = true
+  return [{ type: 'warning', code: 'MODEL_NOT_WRAPPED', message: `tool "${claim.name}" is called, but no recorded response asked for it: wrap the model too, with durable(model)` }]
 }
 
 const typeOf = (claim: Claim): 's' | 'a' => (claim.kind === 'agent' ? 'a' : 's')

@@ -104,6 +104,13 @@ export class Attempt {
     void this.write([{ type: 'warning', code, message, ...(step === undefined ? {} : { step }) }]).catch(() => {})
   }
 
+  /** The step was handed out without a record: whatever is recorded after it has this before it in the journal. */
+  notRecorded(code: 'NOT_RECORDED' | 'NOT_FINGERPRINTED', message: string, step: string): void {
+    this.#unrecorded.add(step)
+    this.emit({ type: 'warning', code, message })
+    this.options.writer.prepend({ type: 'warning', code, message, step })
+  }
+
   /** Remembers how attempts ended, from their entries. */
   noteAttempt(entry: Entry): void {
     if (entry.type === 'attempt-started') this.#attempts.set(entry.token, { at: entry.at, former: entry.former })
@@ -134,10 +141,6 @@ export class Attempt {
     if (this.#counted.has(step)) return
     this.#counted.add(step)
     this.#recorded[kind] = (this.#recorded[kind] ?? 0) + 1
-  }
-
-  countUnrecorded(step: string): void {
-    this.#unrecorded.add(step)
   }
 
   get summary(): AttemptSummary {

@@ -6,14 +6,14 @@ import type { Consumption } from '../effects/guard.ts'
 import { decode } from '../journal/codec.ts'
 import type { AskedCall, Outcome, SuspendReason } from '../journal/entry.ts'
 import { HoldfastError } from '../errors.ts'
-import type { Note, Ticket } from '../replay/claim.ts'
+import type { Note, Ticket, Verdict } from '../replay/claim.ts'
 import { MAIN, parentOf } from '../replay/identity.ts'
 import { Machine } from '../replay/machine.ts'
 import type { Attempt } from './attempt.ts'
 import { Blame } from './blame.ts'
-import { inContext } from './current.ts'
+import { currentContext, inContext } from './current.ts'
 import { performLive } from './live.ts'
-import { ofStep, type StepSpec } from './step.ts'
+import { ofStep, type StepContext, type StepSpec } from './step.ts'
 
 /** How a drive ended. */
 export type DriveEnd =
@@ -30,6 +30,8 @@ export type DriveEnd =
 export interface Ended {
   readonly outcome: Outcome
   readonly asked: readonly AskedCall[]
+  /** The error itself, where it is not the step's own but came through it. */
+  readonly thrown?: { readonly error: unknown }
 }
 
 interface Waiting {
@@ -48,6 +50,8 @@ export class Drive {
   readonly blame = new Blame()
   /** Model steps whose response the store refused: none of the effects that they ask for may start. */
   readonly unrecordedResponses = new Set<string>()
+  /** By branch, the try whose code runs in it: an earlier one may still be on its way to its end. */
+  readonly tries = new Map<string, StepContext>()
   /** Effects that were asked about in this drive without an answer that may be believed. */
   readonly asked = new Set<string>()
   /** What calls are using up right now: given to them, and not written down yet. */
@@ -103,7 +107,8 @@ export class Drive {
       return never()
     }
     this.#disarmIdle()
-    const verdict = this.machine.claim(spec.claim)
+    const around = currentContext()?.step
+    const verdict = around?.signal.aborted ? abandoned(spec.label, around.step) : this.machine.claim(spec.claim)
     if (verdict.type === 'refuse') {
       const { code, message, advice } = verdict
       return Promise.reject(new HoldfastError(code, `run "${this.attempt.runId}": ${message}`, { advice, runId: this.attempt.runId }))
@@ -250,7 +255,7 @@ export class Drive {
     }
   }
 
-  #handOut(ticket: Ticket, { outcome, asked }: Ended): unknown {
+  #handOut(ticket: Ticket, { outcome, asked, thrown }: Ended): unknown {
     const replayed = ticket.record?.end !== undefined
     if (replayed) {
       this.attempt.countReplayed(ticket.ref.kind, ticket.ref.id)
@@ -258,6 +263,7 @@ export class Drive {
     }
     if (ticket.ref.kind === 'model') this.machine.register(ticket, asked)
     if (outcome.type === 'value') return decode(outcome.value, `result of ${ticket.ref.id}`)
+    if (thrown) throw thrown.error
     const error = decode(outcome.error, `error of ${ticket.ref.id}`)
     this.blame.remember(error, ticket.ref.id)
     throw error
@@ -321,6 +327,10 @@ export class Drive {
     })
   }
 }
+
+const abandoned = (label: string, step: string): Verdict & { type: 'refuse' } => ({
+  type: 'refuse', code: 'BRANCH_ENDED', message: `${label} was asked for by the code of step ${step}, which is no longer waited for`, advice: 'Heed the signal of the step: currentStep().signal',
+})
 
 /** A branch and all that it stands in: the ids of the steps around it are among them. */
 function around(branch: string): string[] {

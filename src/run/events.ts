@@ -21,7 +21,7 @@ export type RunEvent =
   | ({ readonly type: 'step-timeout'; readonly timeoutMs: number; readonly mayStillRun: boolean } & OfStep)
   | ({ readonly type: 'step-in-doubt'; readonly cause: string } & OfStep)
   /** A doubt came to an end. */
-  | ({ readonly type: 'doubt-settled'; readonly by: 'reconcile' | 'late-result' | 'decision'; readonly as: string } & OfStep)
+  | ({ readonly type: 'doubt-settled'; readonly by: 'reconcile' | 'late-result'; readonly as: string } & OfStep)
   | ({ readonly type: 'step-waiting'; readonly reason: SuspendReason } & OfStep)
   | { readonly type: 'replay-diverged'; readonly step: string; readonly reason: string; readonly superseded: number }
   | { readonly type: 'config-changed'; readonly step: string; readonly changed: readonly string[] }
@@ -48,5 +48,5 @@ export function describeSummary(summary: AttemptSummary): string {
   }
   for (const n of Object.values(summary.recorded)) recorded += n
   const lost = summary.unrecorded.length > 0 ? `, not recorded: ${summary.unrecorded.join(', ')}` : ''
-  return `replayed ${replayed} steps (${count['model']} model, ${count['tool']} tool, ${count['other']} other), recorded ${recorded} new${lost}`
+  return `replayed ${replayed} ${replayed === 1 ? 'step' : 'steps'} (${count['model']} model, ${count['tool']} tool, ${count['other']} other), recorded ${recorded} new${lost}`
 }

@@ -7,6 +7,7 @@ import type { NewEntry } from '../journal/writer.ts'
 import { classifyError, execute, nextDelay, type Category, type Execution, type LateOutcome, type TryContext } from '../reliability/index.ts'
 import type { Ticket } from '../replay/claim.ts'
 import type { Effect } from '../effects/ledger.ts'
+import type { Attempt } from './attempt.ts'
 import { inContext } from './current.ts'
 import type { Drive, Ended } from './drive.ts'
 import { ofStep, type StepSpec } from './step.ts'
@@ -72,6 +73,11 @@ async function start(drive: Drive, ticket: Ticket, spec: StepSpec, consumes: Con
   const { attempt } = drive
   const { effect } = spec.claim
   const idempotencyKey = attempt.idempotencyKey(ticket.ref.id)
+  if (effect && isOver(attempt)) {
+    const error = new HoldfastError('RUN_TIMEOUT', `${spec.label} was not started: the time of run "${attempt.runId}" is over`, { runId: attempt.runId, step: ticket.ref.id })
+    attempt.notRecorded('NOT_RECORDED', error.message, ticket.ref.id)
+    return drive.ended(ticket, { outcome: failed(error), asked: [] }, undefined)
+  }
   if (effect) {
     const started: NewEntry = {
       type: 'step-started',
@@ -90,8 +96,7 @@ async function start(drive: Drive, ticket: Ticket, spec: StepSpec, consumes: Con
       // Refused write-ahead: the code is not called (R2). The run waits for a store that takes the record.
       return drive.hold(ticket, { type: 'not-recorded', step: ticket.ref.id, message: `${spec.label} was not started: ${messageOf(error)}` })
     }
-    // The record is there, the code was not called: whoever comes next finds a doubt, which is the safe side.
-    if (drive.isOver || !attempt.options.lease.isHeld) return
+    if (drive.isOver || !attempt.options.lease.isHeld) return notCalled(drive, ticket)
   }
   drive.machine.started(ticket)
   if (effect) drive.wake()
@@ -115,6 +120,14 @@ async function start(drive: Drive, ticket: Ticket, spec: StepSpec, consumes: Con
   await finish(drive, ticket, spec, execution, attempt.clock.now() - began)
 }
 
+const isOver = ({ options, clock }: Attempt): boolean => options.deadline !== undefined && clock.now() >= options.deadline
+
+/** The drive ended while `started` was written: the code was not called, so there is nothing to be in doubt about. */
+async function notCalled(drive: Drive, ticket: Ticket): Promise<void> {
+  // Where this cannot be written either, whoever comes next finds a doubt, which is the safe side.
+  await drive.attempt.write([{ type: 'settled', step: ticket.ref.id, by: 'owner', settlement: { type: 'not-done' } }]).catch(() => {})
+}
+
 /** Calls the step's code, in its own branch where it may hold steps. */
 async function call(
   drive: Drive,
@@ -127,8 +140,11 @@ async function call(
   const branch = drive.machine.openBranch(ticket.ref.branch, { step: ticket.ref.id })
   if (branch === undefined) return spec.work(context)
   drive.onPause(ticket.ref.id, pause)
-  // Work that is no longer waited for may go on, but it may not ask for steps.
-  const close = (): void => drive.machine.closeBranch(branch)
+  // Work that is no longer waited for may go on, but it may not ask for steps; nor does its end close the branch of the try after it.
+  const close = (): void => {
+    if (drive.tries.get(branch) === context) drive.machine.closeBranch(branch)
+  }
+  drive.tries.set(branch, context)
   signal.addEventListener('abort', close, { once: true })
   try {
     return await inContext({ drive, branch, step: context }, () => spec.work(context))
@@ -168,8 +184,13 @@ async function finish(drive: Drive, ticket: Ticket, spec: StepSpec, execution: E
     return record(drive, ticket, spec, { outcome: unknown(cause, error), asked: [] }, { tries, ms })
   }
   const error = spec.failure?.(execution.error, tries) ?? execution.error
+  // An agent has only its inner steps: they replay, and fail it again where they failed it. The error is theirs.
+  if (ticket.ref.kind === 'agent') return drive.ended(ticket, { outcome: failed(error), asked: [], thrown: { error } }, undefined)
   // The run's time is over, not the step's: what comes of the step under a new budget is open.
-  if (execution.ending === 'deadline') return drive.ended(ticket, { outcome: failed(error), asked: [] }, undefined)
+  if (execution.ending === 'deadline') {
+    attempt.notRecorded('NOT_RECORDED', `${spec.label} ended because the run's time was over`, ticket.ref.id)
+    return drive.ended(ticket, { outcome: failed(error), asked: [] }, undefined)
+  }
   return record(drive, ticket, spec, { outcome: failed(error), asked: [] }, { tries, ms })
 }
 
@@ -197,8 +218,7 @@ async function record(
   const { fingerprint, effect } = spec.claim
   const ok = end.outcome.type === 'value' || end.outcome.type === 'unstored'
   if (fingerprint === null) {
-    attempt.warn('NOT_FINGERPRINTED', `${spec.label} holds what has no fingerprint: it is neither recorded nor replayed`, ref.id)
-    attempt.countUnrecorded(ref.id)
+    attempt.notRecorded('NOT_FINGERPRINTED', `${spec.label} holds what has no fingerprint: it is neither recorded nor replayed`, ref.id)
     if (ref.kind === 'model') drive.unrecordedResponses.add(ref.id)
     return drive.ended(ticket, end, undefined)
   }
@@ -219,11 +239,10 @@ async function record(
     attempt.countRecorded(ref.kind, ref.id)
   } catch (error) {
     if (isLost(error)) return attempt.abort(error)
-    attempt.countUnrecorded(ref.id)
     const message = `${spec.label} ended, but the store refused its record: ${messageOf(error)}`
     // Its outcome cannot be made durable, so it cannot be announced; its `started` stands, and with it the doubt.
     if (effect) return drive.hold(ticket, { type: 'not-recorded', step: ref.id, message })
-    attempt.warn('NOT_RECORDED', message, ref.id)
+    attempt.notRecorded('NOT_RECORDED', message, ref.id)
     if (ref.kind === 'model') drive.unrecordedResponses.add(ref.id)
   }
   attempt.emit({ type: 'step-finished', ...ofStep(ref), ok, tries: measured.tries, ms: measured.ms })
@@ -256,7 +275,7 @@ async function reconcile(drive: Drive, ticket: Ticket, spec: StepSpec, effect: E
     },
   )
   if (asked.type !== 'ok') {
-    attempt.warn('NOT_RECORDED', `reconcile of ${spec.label} failed: ${messageOf(asked.error)}`, ticket.ref.id)
+    attempt.warn('RECONCILE_FAILED', `reconcile of ${spec.label} failed: ${messageOf(asked.error)}`, ticket.ref.id)
     return
   }
   if (asked.value.status === 'not-done' && attempt.believesNotDone(effect, spec.settleAfterMs ?? spec.timeoutMs ?? SETTLE_AFTER_MS) !== true) return
