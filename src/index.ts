@@ -10,7 +10,7 @@
 export { HoldfastError } from './errors.ts'
 export type { HoldfastErrorCode } from './errors.ts'
 export { createRunner } from './runner/runner.ts'
-export type { CallOptions, Runner, RunOptions } from './runner/runner.ts'
+export type { CallOptions, ResumeOptions, Runner, RunOptions } from './runner/runner.ts'
 export type { RunnerOptions } from './runner/options.ts'
 export type { RunStream } from './runner/event-stream.ts'
 export type { Outcome } from './runner/outcome.ts'

@@ -6,6 +6,7 @@ import { FORMAT, type Entry, type RunCreated } from '../journal/entry.ts'
 import { fingerprint } from '../journal/fingerprint.ts'
 import type { RunRow, Store } from '../journal/store.ts'
 import { Writer, type NewEntry } from '../journal/writer.ts'
+import { redoFrom } from '../replay/redo.ts'
 import { History } from '../replay/history.ts'
 import { Attempt } from '../run/attempt.ts'
 import type { StampedEvent } from '../run/events.ts'
@@ -15,12 +16,17 @@ import { describeOwner } from '../run/owner.ts'
 import type { AnyAgent } from './agent.ts'
 import type { ResolvedOptions } from './options.ts'
 import type { Outcome } from './outcome.ts'
+import { stall, stallOf } from './stall.ts'
 
 /** What is asked for: a run with an agent and input (started where it does not exist), or only resumed. */
 export interface Request {
   readonly runId: string
   readonly start?: { readonly agent: AnyAgent; readonly input: unknown; readonly threadId?: string }
   readonly allowMismatch: boolean
+  /** Drive it again from this step on. */
+  readonly redo?: string
+  /** Drive it although it is stalled. */
+  readonly force: boolean
   readonly onEvent: (event: StampedEvent) => void
 }
 
@@ -54,10 +60,13 @@ export async function open(store: Store, options: ResolvedOptions, request: Requ
     const mismatches = mismatchesOf(created, agent, request)
     if (mismatches.length > 0 && !request.allowMismatch) throw runMismatch(runId, mismatches)
 
-    const ended = endOf(row, entries)
+    const ended = request.redo === undefined ? endOf(row, entries) : undefined
     if (ended) return { type: 'ended', outcome: ended }
     const owned = ownership(row, options.clock.now())
     if (!owned.free) return { type: 'ended', outcome: { status: 'running', owner: describeOwner(owned.owner) } }
+    const stalled = request.force ? undefined : stallOf(entries, options.stallAfter)
+    if (stalled) throw await stall(store, row, stalled, options.clock.now())
+    if (request.redo !== undefined) redone(historyOf(entries), runId, request.redo)
     const lost: { attempt?: Attempt } = {}
     const lease = await Lease.take(
       { store, runId, ttlMs: options.leaseMs, clock: options.clock, onLost: (error) => lost.attempt?.abort(error) },
@@ -71,6 +80,8 @@ export async function open(store: Store, options: ResolvedOptions, request: Requ
       return { type: 'attempt', attempt: opened }
     } catch (error) {
       lease.stop()
+      // Nothing was driven: the run is as it was, for whoever comes next.
+      await store.append(runId, { token: lease.token, entries: [], patch: { status: row.status, resumeAt: row.resumeAt, release: true }, now: options.clock.now() }).catch(() => {})
       throw error
     }
   }
@@ -110,6 +121,7 @@ async function begin(store: Store, options: ResolvedOptions, request: Request, f
     attempt.noteAttempt(entry)
   }
   const started: NewEntry[] = [{ type: 'attempt-started', attempt: number, token: lease.token, version: agent.version, former }]
+  if (request.redo !== undefined) started.push(redone(history, runId, request.redo))
   for (const what of found.mismatches) started.push({ type: 'warning', code: 'MISMATCH_ALLOWED', message: `goes on although ${what}` })
   await writer.write(started)
   const inbox = new Inbox(store, runId, writer, history, entries)
@@ -173,6 +185,20 @@ function mismatchesOf(created: RunCreated, agent: AnyAgent, { start }: Request):
   else if (agent.version !== created.version) mismatches.push(`agent "${agent.name}" has version "${agent.version}", the run was started with "${created.version}"`)
   if (start && fingerprint(decode(encode(start.input, { path: 'input' }))) !== fingerprint(decode(created.input))) mismatches.push('the input is not the one that the run was started with')
   return mismatches
+}
+
+function historyOf(entries: readonly Placed[]): History {
+  const history = new History()
+  for (const { entry, seq } of entries) history.apply(entry, seq)
+  return history
+}
+
+/** @throws HoldfastError `UNKNOWN_STEP`. */
+function redone(history: History, runId: string, step: string): NewEntry {
+  const redo = redoFrom(history, step)
+  if (redo.type === 'from') return { type: 'superseded', by: 'redo', step, reason: 'the run is driven again from here on', ids: redo.ids }
+  const advice = redo.type === 'inside' ? `It lies inside step ${redo.step}, which answers as a whole: redo that one` : 'holdfast show lists the steps'
+  throw new HoldfastError('UNKNOWN_STEP', `run "${runId}" cannot be driven again from step "${step}"`, { runId, step, advice })
 }
 
 const runMismatch = (runId: string, mismatches: readonly string[]): HoldfastError =>

@@ -30,6 +30,8 @@ export interface RunnerOptions {
   readonly replayHoldMs?: number
   /** How long running steps may take to end when the runner is closed, ms. Default 5000. */
   readonly drainMs?: number
+  /** After how many attempts in a row that died, or that diverged at one place, without progress a run is stalled. Default 5. */
+  readonly stallAfter?: number
   /** Largest result of a tool or step that is recorded, bytes of its JSON. Default 4194304. */
   readonly maxResultBytes?: number
   /** Told everything that happens in every run, in order. What it throws is ignored. */
@@ -48,13 +50,14 @@ export interface ResolvedOptions {
   readonly policies: RunPolicies
   readonly leaseMs: number
   readonly drainMs: number
+  readonly stallAfter: number
   readonly onEvent: (event: StampedEvent) => void
   readonly clock: Clock
   readonly random: Random
 }
 
 const KNOWN: ReadonlySet<string> = new Set([
-  'agents', 'store', 'retry', 'timeouts', 'onIncompleteTool', 'onConfigChange', 'leaseMs', 'idleMs', 'replayHoldMs', 'drainMs', 'maxResultBytes', 'onEvent', 'clock', 'random',
+  'agents', 'store', 'retry', 'timeouts', 'onIncompleteTool', 'onConfigChange', 'leaseMs', 'idleMs', 'replayHoldMs', 'drainMs', 'stallAfter', 'maxResultBytes', 'onEvent', 'clock', 'random',
 ] satisfies (keyof RunnerOptions)[])
 
 /** @throws HoldfastError `INVALID_OPTIONS`, `INVALID_POLICY`, `DUPLICATE_AGENT`, with the path. */
@@ -79,6 +82,7 @@ export function resolveOptions(options: RunnerOptions): ResolvedOptions {
     policies,
     leaseMs: duration('leaseMs', options.leaseMs, 30_000, 100),
     drainMs: duration('drainMs', options.drainMs, 5_000),
+    stallAfter: duration('stallAfter', options.stallAfter, 5, 1),
     onEvent: options.onEvent ?? (() => {}),
     clock,
     random,

@@ -22,6 +22,8 @@ export interface CallOptions {
   readonly signal?: AbortSignal
   /** Goes on although the agent's version, its name or the input is not what the run was started with. Default false. */
   readonly allowMismatch?: boolean
+  /** Drives a stalled run once more. Default false. */
+  readonly force?: boolean
   /** Told what happens in this call, after the runner's own `onEvent`. */
   readonly onEvent?: (event: StampedEvent) => void
 }
@@ -33,6 +35,12 @@ export interface RunOptions extends CallOptions {
   readonly threadId?: string
 }
 
+export interface ResumeOptions extends CallOptions {
+  /** The id of a step: its record and those of what came after it in its branch and in those above are superseded, and the run is driven
+   * again from there, also when it is finished. Effects among them are not repeated without a decision. */
+  readonly redo?: string
+}
+
 export interface Runner {
   /**
    * Starts the run; or resumes it where it stopped; or returns what was recorded.
@@ -41,8 +49,8 @@ export interface Runner {
    * `MISSING_RUN_ID`, `INVALID_RUN_ID`, `UNKNOWN_AGENT`, `VALUE_NOT_STORABLE` for an input that cannot be encoded, a `STORE_...` code.
    */
   run<INPUT, RESULT>(agent: Agent<INPUT, RESULT> | string, input: INPUT, options?: RunOptions): Promise<Outcome<RESULT>>
-  /** Goes on with a run whose input is in the journal. @throws HoldfastError as {@link Runner.run}, and `UNKNOWN_RUN`. */
-  resume(runId: string, options?: CallOptions): Promise<Outcome>
+  /** Goes on with a run whose input is in the journal. @throws HoldfastError as {@link Runner.run}, and `UNKNOWN_RUN`, `UNKNOWN_STEP`, `RUN_STALLED`. */
+  resume(runId: string, options?: ResumeOptions): Promise<Outcome>
   /** As `run`, told event by event; `.outcome` is what `run` would have given. */
   stream<INPUT, RESULT>(agent: Agent<INPUT, RESULT> | string, input: INPUT, options?: RunOptions): RunStream<RESULT>
   /** Waits until the run has come to an end, whoever drives it. Looks every `pollMs` (default 200). @throws HoldfastError `UNKNOWN_RUN`, `RUN_FAILED`. */
@@ -100,8 +108,8 @@ class DefaultRunner implements Runner {
     }) as Promise<Outcome<RESULT>>
   }
 
-  async resume(runId: string, options: CallOptions = {}): Promise<Outcome> {
-    return this.#drive(options, { runId: checkRunId(runId) })
+  async resume(runId: string, options: ResumeOptions = {}): Promise<Outcome> {
+    return this.#drive(options, { runId: checkRunId(runId), ...(options.redo !== undefined && { redo: options.redo }) })
   }
 
   stream<INPUT, RESULT>(agent: Agent<INPUT, RESULT> | string, input: INPUT, options: RunOptions = {}): RunStream<RESULT> {
@@ -158,11 +166,11 @@ class DefaultRunner implements Runner {
     await this.#store.close()
   }
 
-  async #drive(options: CallOptions, asked: Pick<Request, 'runId' | 'start'>): Promise<Outcome> {
+  async #drive(options: CallOptions, asked: Pick<Request, 'runId' | 'start' | 'redo'>): Promise<Outcome> {
     options.signal?.throwIfAborted()
     await this.#ready()
     const onEvent = both(this.#options.onEvent, options.onEvent)
-    const opened = await open(this.#store, this.#options, { ...asked, allowMismatch: options.allowMismatch ?? false, onEvent })
+    const opened = await open(this.#store, this.#options, { ...asked, allowMismatch: options.allowMismatch ?? false, force: options.force ?? false, onEvent })
     if (opened.type === 'ended') return opened.outcome
     const { attempt } = opened.attempt
     const onAbort = (): void => attempt.abort(options.signal!.reason)

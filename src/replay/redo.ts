@@ -1,0 +1,45 @@
+/** What is superseded when a run is to be driven again from a step on (R7). */
+import type { History, StepRecord } from './history.ts'
+import { isWithin, MAIN, parentOf } from './identity.ts'
+
+export type Redo =
+  | { readonly type: 'from'; readonly ids: readonly string[] }
+  /** The step lies inside one that answers as a whole: that one has to be redone. */
+  | { readonly type: 'inside'; readonly step: string }
+  | { readonly type: 'unknown' }
+
+/**
+ * The step, and what came after it in its branch and in those above: steps, calls, and branches that were opened later.
+ * What ran beside it stays.
+ */
+export function redoFrom(history: History, step: string): Redo {
+  const record = history.records.get(step)
+  if (!record) return { type: 'unknown' }
+  const around = enclosing(history, record)
+  if (around) return { type: 'inside', step: around.ref.id }
+  const since = record.end?.seq ?? Infinity
+  const ids = [step]
+  for (let branch: string | undefined = record.ref.branch; branch !== undefined; branch = parentOf(branch)) {
+    for (const child of history.childrenOf(branch)) {
+      if (!isWithin(step, child) && firstOf(history, child) > since) ids.push(child)
+    }
+  }
+  return { type: 'from', ids }
+}
+
+/** Position of the first record at or below a path. */
+function firstOf(history: History, path: string): number {
+  let first = Infinity
+  for (const id of history.recordsBelow(path)) first = Math.min(first, history.records.get(id)!.end?.seq ?? Infinity)
+  return first
+}
+
+/** The outermost step that holds the record and has an end. */
+function enclosing(history: History, record: StepRecord): StepRecord | undefined {
+  let found: StepRecord | undefined
+  for (let path: string | undefined = record.ref.branch; path !== undefined && path !== MAIN; path = parentOf(path)) {
+    const around = history.records.get(path)
+    if (around?.end && around.ref.kind !== 'model') found = around
+  }
+  return found
+}

@@ -1,0 +1,50 @@
+/** A run that ends its attempts again and again without progress is stalled: somebody has to look at it (R5, R9). */
+import { HoldfastError } from '../errors.ts'
+import type { Placed } from '../journal/chain.ts'
+import type { RunRow, Store } from '../journal/store.ts'
+import { placeOf } from '../replay/identity.ts'
+
+export interface Stall {
+  /** `died`: nothing was recorded and nobody ended the attempt. `diverged`: at one place, by another conversation each time. */
+  readonly type: 'died' | 'diverged'
+  readonly attempts: number
+  /** Where it diverged. */
+  readonly step?: string
+}
+
+interface Seen {
+  died: boolean
+  readonly diverged: string[]
+}
+
+/** Whether the newest attempts, `after` of them in a row, came to nothing in the same way. */
+export function stallOf(entries: readonly Placed[], after: number): Stall | undefined {
+  const attempts: Seen[] = []
+  for (const { entry } of entries) {
+    if (entry.type === 'attempt-started') attempts.push({ died: true, diverged: [] })
+    const last = attempts.at(-1)
+    if (!last) continue
+    if (entry.type === 'step-ended' || entry.type === 'attempt-ended' || entry.type === 'settled' || entry.type === 'decision') last.died = false
+    if (entry.type === 'superseded' && entry.by === 'divergence') last.diverged.push(placeOf(entry.step))
+  }
+  if (attempts.length < after) return undefined
+  const newest = attempts.slice(-after)
+  if (newest.every(({ died }) => died)) return { type: 'died', attempts: after }
+  const [first, ...others] = newest
+  const place = first!.diverged.find((step) => others.every(({ diverged }) => diverged.includes(step)))
+  return place === undefined ? undefined : { type: 'diverged', attempts: after, step: place }
+}
+
+/** Marks the run as stalled, unless somebody drives it, and gives the error to throw. */
+export async function stall(store: Store, row: RunRow, { type, attempts, step }: Stall, now: number): Promise<HoldfastError> {
+  if (row.status !== 'stalled') {
+    await store.append(row.runId, { token: row.token, entries: [], patch: { status: 'stalled', release: true }, now }).catch(() => {})
+  }
+  const what = type === 'died'
+    ? `its last ${attempts} attempts died without getting on`
+    : `its last ${attempts} attempts diverged at step ${step}, each time with another conversation`
+  const advice = type === 'died'
+    ? 'Find out what ends the process'
+    : 'Something that the handler looks up outside of steps gets into the conversation: record it with run.read(name, fn)'
+  return new HoldfastError('RUN_STALLED', `run "${row.runId}" is stalled: ${what}`, { runId: row.runId, advice: `${advice}, then resume it with { force: true }` })
+}
