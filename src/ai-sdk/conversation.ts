@@ -20,6 +20,8 @@ export interface Conversation {
   readonly fingerprint: string | null
   readonly prompt: PromptRecord
   readonly messages: () => readonly Label[]
+  /** The step whose whole conversation it carries on. */
+  readonly carriesOn: string | undefined
   /** Tells which step it became, so that later ones can be described by what they add to it. */
   claimedBy(step: string): void
 }
@@ -27,27 +29,30 @@ export interface Conversation {
 /** The conversations of one branch: later ones mostly continue earlier ones. */
 export class Conversations {
   /** As many as requests usually alternate between; an older one costs a full hash, not a wrong answer. */
-  static readonly #KEPT = 4
+  static readonly #KEPT = 8
   #seen: Seen[] = []
 
   read(prompt: LanguageModelV4CallOptions['prompt']): Conversation {
     const messages = prompt.slice(leadingSystem(prompt))
     let base: Seen | undefined
+    let carried: Seen | undefined
     let keep = 0
     for (const seen of this.#seen) {
       const common = commonPrefix(seen.messages, messages)
       if (!base || common > keep) [base, keep] = [seen, common]
+      const isWhole = common === seen.messages.length && common < messages.length
+      if (isWhole && common > (carried?.messages.length ?? 0)) carried = seen
     }
     const labels = base ? base.labels.slice(0, keep) : []
     const digests = base ? base.digests.slice(0, keep) : []
     for (const message of messages.slice(keep)) {
       const print = fingerprint(comparable(message))
-      if (print === null) return { fingerprint: null, prompt: { length: messages.length, keep: 0, added: [] }, messages: () => [], claimedBy: () => {} }
+      if (print === null) return { fingerprint: null, prompt: { length: messages.length, keep: 0, added: [] }, messages: () => [], carriesOn: undefined, claimedBy: () => {} }
       labels.push([labelOf(message), print])
       digests.push(hash(digests.at(-1) ?? '', print))
     }
     const seen: Seen = { messages, labels, digests, step: undefined }
-    this.#seen = [seen, ...this.#seen.filter((other) => other !== base || keep < other.messages.length)].slice(0, Conversations.#KEPT)
+    this.#seen = [seen, ...this.#seen].slice(0, Conversations.#KEPT)
     const described = keep > 0 && base?.step !== undefined
     return {
       fingerprint: digests.at(-1) ?? hash('no messages'),
@@ -55,6 +60,7 @@ export class Conversations {
         ? { length: labels.length, keep, base: base!.step!, added: labels.slice(keep) }
         : { length: labels.length, keep: 0, added: labels },
       messages: () => labels,
+      carriesOn: carried?.step,
       claimedBy: (step) => {
         seen.step = step
       },

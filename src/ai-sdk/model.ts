@@ -116,6 +116,7 @@ function modelSpec(
         parts: configuration?.parts ?? {},
         prompt: conversation.prompt,
         messages: conversation.messages,
+        carriesOn: conversation.carriesOn,
         tools,
         onConfigChange: policies.onConfigChange,
       },

@@ -21,6 +21,8 @@ export interface ModelClaim {
   readonly prompt: PromptRecord
   /** What each message is, and its hash: all of them, made only when a reason has to be given. */
   readonly messages: () => readonly (readonly [label: string, hash: string])[]
+  /** The model step of the branch whose whole conversation it carries on. */
+  readonly carriesOn: string | undefined
   /** Names of the tools that the request offers. */
   readonly tools: readonly string[]
   readonly onConfigChange: 'replay' | 'diverge' | 'refuse'
@@ -44,6 +46,8 @@ export interface Claim {
 /** A claimed step. */
 export interface Ticket {
   readonly ref: StepRef
+  /** The model step whose conversation it carries on, while it is open. */
+  readonly carriesOn: string | undefined
   /** Once its result was handed out, without what only a model request has: a long run would keep all its prompts. */
   claim: Claim
   /** Lowest number of its branch that was open when it was claimed. */

@@ -228,7 +228,7 @@ export class Machine {
   }
 
   #answered(branch: Branch, claim: Claim, record: StepRecord, low: number, notes: Note[]): Verdict {
-    const ticket: Ticket = { ref: record.ref, claim, low: Math.min(low, record.ref.slot ?? low), claimedAt: ++this.#event, record, seq: 0, deliveredAt: 0 }
+    const ticket: Ticket = { ref: record.ref, claim, carriesOn: claim.model?.carriesOn, low: Math.min(low, record.ref.slot ?? low), claimedAt: ++this.#event, record, seq: 0, deliveredAt: 0 }
     this.#order.settle(record.ref.id)
     this.#open(branch, ticket)
     // Started, without an end: it runs, unless the guard has something against it.
@@ -246,7 +246,7 @@ export class Machine {
       low = Math.min(low, slot)
     }
     const ref = { id: this.#history.current(place), branch: branch.path, kind: claim.kind, name: claim.name, ...(slot === undefined ? {} : { slot }) }
-    const ticket: Ticket = { ref, claim, low, claimedAt: ++this.#event, record: undefined, seq: 0, deliveredAt: 0 }
+    const ticket: Ticket = { ref, claim, carriesOn: claim.model?.carriesOn, low, claimedAt: ++this.#event, record: undefined, seq: 0, deliveredAt: 0 }
     this.#open(branch, ticket)
     return { type: 'live', ticket, notes: [...notes, ...this.#configNotes(claim)] }
   }
@@ -270,9 +270,9 @@ export class Machine {
   /** What cannot be told apart from what is open beside it is refused before it starts (R1). */
   #ambiguity(branch: Branch, claim: Claim, slot: number | undefined): Verdict | undefined {
     const open = [...branch.open]
-    if (claim.model && claim.model.tools.length > 0 && open.length > 0) {
-      const [other] = open
-      return { type: 'refuse', code: 'AMBIGUOUS_STEP', message: `a model request that offers tools was made while ${other!.ref.kind} "${other!.ref.name}" of the same branch is open`, advice: REFUSED.ambiguous }
+    const [other] = open.filter((ticket) => !areReAsks(claim, ticket))
+    if (claim.model && claim.model.tools.length > 0 && other) {
+      return { type: 'refuse', code: 'AMBIGUOUS_STEP', message: `a model request that offers tools was made while ${other.ref.kind} "${other.ref.name}" of the same branch is open`, advice: REFUSED.ambiguous }
     }
     // Two equal requests are answered alike; the calls of a snippet are told apart by their order.
     if (slot === undefined || claim.kind === 'model' || (claim.place.type === 'call' && branch.isInsideCall)) return undefined
@@ -320,6 +320,13 @@ export class Machine {
     return [note]
   }
 }
+
+/**
+ * A re-ask carries on the conversation of a step: a repair of one of its calls, made while it is still open or beside the repair of another
+ * call. They are told apart by their conversations (C35).
+ */
+const areReAsks = ({ model }: Claim, other: Ticket): boolean =>
+  model?.carriesOn !== undefined && (other.ref.id === model.carriesOn || other.carriesOn === model.carriesOn)
 
 /** It says nothing of what it asks: after a result that may be another one now, nobody can say that it asks for the same (R5). */
 const isBlind = (claim: Claim): boolean => !claim.hasInput && claim.kind !== 'model'

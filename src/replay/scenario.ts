@@ -40,6 +40,7 @@ export function request(messages: string | readonly string[], options: RequestOp
       parts,
       prompt: { length: labels.length, keep: 0, added: labels },
       messages: () => labels,
+      carriesOn: undefined,
       tools,
       onConfigChange,
     },
