@@ -6,6 +6,7 @@ import type { Drive } from '../run/drive.ts'
 import type { StepContext, StepSpec } from '../run/step.ts'
 import { Configurations } from './configuration.ts'
 import { Conversations } from './conversation.ts'
+import { repair } from './orphans.ts'
 import { outside, type OutsidePolicy } from './outside.ts'
 import { describeResponse, headersOf, recordResult, responseIdOf, stampOf, toParts, toResult, type RecordedResponse } from './recording.ts'
 import { PassedOn, readStream } from './stream.ts'
@@ -30,24 +31,26 @@ interface Requests {
 const requestsOf = new WeakMap<Drive, Requests>()
 
 export function wrapModel<M extends LanguageModelV4>(model: M, locate: Locate, options: DurableModelOptions = {}): M {
-  const doGenerate = async (call: LanguageModelV4CallOptions): Promise<LanguageModelV4GenerateResult> => {
+  const doGenerate = async (asked: LanguageModelV4CallOptions): Promise<LanguageModelV4GenerateResult> => {
     const at = locate()
     if (!at) {
       outside(`model "${model.modelId}"`, options, isDriving())
-      return model.doGenerate(call)
+      return model.doGenerate(asked)
     }
+    const call = repaired(at.drive, asked)
     const spec = modelSpec(at, model, call, options, async (context) =>
       recordResult(await model.doGenerate(liveCall(call, context)), stampOf(model, context.idempotencyKey, at.drive.attempt.clock.now())))
     return toResult(await request(at.drive, spec))
   }
 
-  // An error that happens before the step is asked for (a refusal) is thrown; from then on the stream errors.
-  const doStream = async (call: LanguageModelV4CallOptions): Promise<LanguageModelV4StreamResult> => {
+  // Whatever fails, the stream errors: loops take what `doStream` throws for something to retry, or lose it (FACTS, "Errors").
+  const doStream = async (asked: LanguageModelV4CallOptions): Promise<LanguageModelV4StreamResult> => {
     const at = locate()
     if (!at) {
       outside(`model "${model.modelId}"`, options, isDriving())
-      return model.doStream(call)
+      return model.doStream(asked)
     }
+    const call = repaired(at.drive, asked)
     const out = new PassedOn()
     const work = async (context: StepContext): Promise<RecordedResponse> => {
       const live = await model.doStream(liveCall(call, context))
@@ -71,6 +74,14 @@ export function wrapModel<M extends LanguageModelV4>(model: M, locate: Locate, o
       return typeof value === 'function' ? value.bind(target) : value
     },
   })
+}
+
+/** The request with a result for each call of its conversation. */
+function repaired(drive: Drive, call: LanguageModelV4CallOptions): LanguageModelV4CallOptions {
+  const { messages, repaired: ids } = repair(call.prompt)
+  if (ids.length === 0) return call
+  drive.attempt.warn('MESSAGES_REPAIRED', `the messages hold calls without a result (${ids.join(', ')}): each was given one, "interrupted, outcome unknown"`)
+  return { ...call, prompt: messages }
 }
 
 async function request(drive: Drive, spec: StepSpec): Promise<RecordedResponse> {

@@ -242,7 +242,7 @@ export interface Warned extends At {
   readonly step?: string
 }
 
-export type WarningCode = 'NOT_RECORDED' | 'REPEATED_REQUEST' | 'MODEL_NOT_WRAPPED' | 'MISMATCH_ALLOWED' | 'ARGUMENTS_CHANGED' | 'NOT_FINGERPRINTED' | 'RECONCILE_FAILED'
+export type WarningCode = 'NOT_RECORDED' | 'REPEATED_REQUEST' | 'MODEL_NOT_WRAPPED' | 'MISMATCH_ALLOWED' | 'ARGUMENTS_CHANGED' | 'NOT_FINGERPRINTED' | 'RECONCILE_FAILED' | 'MESSAGES_REPAIRED'
 
 export type Entry =
   | RunCreated
