@@ -28,7 +28,7 @@ function demo(args: readonly string[], env: Readonly<Record<string, string>> = {
 const slow = { timeout: 120_000 }
 
 describe('the demo', () => {
-  it('kills the agent right after its refund, goes on, and sees each effect exactly once', slow, async () => {
+  it.concurrent('kills the agent right after its refund, goes on, and sees each effect exactly once', slow, async () => {
     const { code, out } = await demo([])
     expect(out).toMatch(/rate_limit, .*: waits 1\.\d s, then try 2/)
     expect(out).toMatch(/read_policy hangs: given up after 1\.0 s/)
@@ -42,7 +42,7 @@ describe('the demo', () => {
     expect(code).toBe(0)
   })
 
-  it('with --refuse waits for holdfast resolve', slow, async () => {
+  it.concurrent('with --refuse waits for holdfast resolve', slow, async () => {
     const { code, out, err } = await demo(['--refuse', '--json'])
     expect(err).toMatch(/suspended {3}nobody knows whether tool "refund" .* took effect/)
     expect(err).toMatch(/\$ holdfast resolve ticket-4711 \S+ --result '\{"refund":"rf_1".*\}' --store \S+/)
@@ -53,7 +53,7 @@ describe('the demo', () => {
     expect(code).toBe(0)
   })
 
-  it('says what is wrong with its flags, and starts nothing', slow, async () => {
+  it.concurrent('says what is wrong with its flags, and starts nothing', slow, async () => {
     const [wrong, keyless] = await Promise.all([demo(['--kill-at', 'soon']), demo(['--live'])])
     expect(wrong).toEqual({ code: 2, out: '', err: 'demo: --kill-at must be a whole number from 1 on, got "soon". See --help\n' })
     expect(keyless.code).toBe(2)
