@@ -4,6 +4,7 @@ import { APICallError, generateText, stepCountIs, streamText, tool, ToolLoopAgen
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { createRunner, defineAgent, durable, durableTools, memoryStore, type RunEvent, type RunnerOptions } from '../src/index.ts'
+import { later } from './support/crash.ts'
 import { testModel, type TestModel } from './support/model.ts'
 
 const quick = {
@@ -141,6 +142,24 @@ describe('time limits', () => {
     expect(outcome).toMatchObject({ status: 'suspended', reasons: [{ type: 'retry-after', step: '0' }] })
     expect(outcome.status === 'suspended' && outcome.resumeAt! >= before + 3_600_000).toBe(true)
     expect(model.requests).toHaveLength(1)
+  })
+})
+
+describe('a Retry-After that the run was suspended for', () => {
+  it('is kept by the next attempt too, within the same budget of tries (A9, A10)', async () => {
+    const model = testModel(() => {
+      throw new APICallError({ message: 'slow down', url: 'x', requestBodyValues: {}, statusCode: 429, responseHeaders: { 'retry-after': '3600' }, isRetryable: true })
+    })
+    const agent = defineAgent('a', async (run) => (await generateText({ model: run.model(model), prompt: 'x' })).text)
+    const store = memoryStore()
+    const at = (hours: number) => createRunner({ agents: [agent], store, ...quick, clock: later(hours * 3_601_000) })
+    expect(await at(0).run(agent, {}, { runId: 'r' })).toMatchObject({ status: 'suspended' })
+    expect(await at(0).resume('r')).toMatchObject({ status: 'suspended', reasons: [{ type: 'retry-after', tries: 1 }], resumeAt: expect.any(Number) })
+    expect(model.requests).toHaveLength(1)
+    expect(await at(1).resume('r')).toMatchObject({ status: 'suspended' })
+    expect(model.requests).toHaveLength(2)
+    await expect(at(2).resume('r')).rejects.toMatchObject({ code: 'STEP_FAILED' })
+    expect(model.requests).toHaveLength(3)
   })
 })
 

@@ -24,7 +24,7 @@ const EVENTS: readonly (readonly [RunEvent, string])[] = [
   [{ type: 'config-changed', step: '3', changed: ['system', 'model'] }, '3  system, model'],
   [{ type: 'warning', code: 'NOT_RECORDED', message: 'm' }, 'NOT_RECORDED: m'],
   [{ type: 'attempt-ended', attempt: 1, summary: { replayed: { model: 2 }, recorded: { tool: 1 }, unrecorded: [] } }, 'attempt 1: replayed 2 steps (2 model, 0 tool, 0 other), recorded 1 new'],
-  [{ type: 'run-suspended', reasons: [{ type: 'retry-after', step: '3', message: 'm' }, { type: 'draining', message: 'm' }], resumeAt: 0 }, 'retry-after 3, draining  until 1970-01-01 00:00:00Z'],
+  [{ type: 'run-suspended', reasons: [{ type: 'retry-after', step: '3', message: 'm', until: 0, tries: 1 }, { type: 'draining', message: 'm' }], resumeAt: 0 }, 'retry-after 3, draining  until 1970-01-01 00:00:00Z'],
   [{ type: 'run-completed', result: 1 }, ''],
   [{ type: 'run-failed', error: new TypeError('no') }, 'TypeError: no'],
   [{ type: 'run-cancelled', reason: 'stop' }, 'stop'],

@@ -88,7 +88,15 @@ export type SuspendReason =
       /** Steps whose effect is in question. */
       readonly effects: readonly string[]
     }
-  | { readonly type: 'retry-after'; readonly step: string; readonly message: string }
+  | {
+      /** The other side said when it may be asked again: not before `until` (ms since the epoch), in this attempt or another. */
+      readonly type: 'retry-after'
+      readonly step: string
+      readonly message: string
+      readonly until: number
+      /** Tries used so far: the next attempt has the rest of the budget. */
+      readonly tries: number
+    }
   | { readonly type: 'not-recorded'; readonly step: string; readonly message: string }
   | { readonly type: 'draining' | 'aborted'; readonly message: string }
 

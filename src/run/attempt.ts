@@ -5,7 +5,7 @@ import type { Random } from '../core/random.ts'
 import { isNotDoneBelievable } from '../effects/doubt.ts'
 import type { Effect } from '../effects/ledger.ts'
 import { HoldfastError } from '../errors.ts'
-import type { AttemptSummary, Entry, StepKind } from '../journal/entry.ts'
+import type { AttemptSummary, Entry, StepKind, SuspendReason } from '../journal/entry.ts'
 import type { NewEntry, Writer } from '../journal/writer.ts'
 import type { OnIncompleteTool, ResolvedRetry, TimeoutPolicy } from '../reliability/index.ts'
 import type { History } from '../replay/history.ts'
@@ -44,6 +44,8 @@ export interface AttemptOptions {
   readonly onLateMessage: (message: unknown) => void
 }
 
+type Delayed = SuspendReason & { readonly type: 'retry-after' }
+
 type Counts = Partial<Record<StepKind, number>>
 
 export class Attempt {
@@ -51,6 +53,8 @@ export class Attempt {
   readonly #controller = new AbortController()
   /** Tries that steps have used in earlier drives of this attempt: they share one budget. */
   readonly triesUsed = new Map<string, number>()
+  /** Steps that may not be tried again yet, as the former attempt was told. */
+  readonly #notBefore = new Map<string, Delayed>()
   /** Steps whose work is no longer waited for and has not come to an end. */
   readonly abandoned = new Set<string>()
   readonly #replayed: Counts = {}
@@ -111,9 +115,22 @@ export class Attempt {
     this.options.writer.prepend({ type: 'warning', code, message, step })
   }
 
-  /** Remembers how attempts ended, from their entries. */
+  /** Remembers how attempts ended, and what they left for the next one, from their entries. */
   noteAttempt(entry: Entry): void {
     if (entry.type === 'attempt-started') this.#attempts.set(entry.token, { at: entry.at, former: entry.former })
+    if (entry.type !== 'suspended') return
+    this.#notBefore.clear()
+    for (const reason of entry.reasons) {
+      if (reason.type !== 'retry-after') continue
+      this.#notBefore.set(reason.step, reason)
+      this.triesUsed.set(reason.step, reason.tries)
+    }
+  }
+
+  /** Why a step may not be tried yet; undefined: it may. */
+  delayOf(step: string): Delayed | undefined {
+    const delayed = this.#notBefore.get(step)
+    return delayed && delayed.until > this.clock.now() ? delayed : undefined
   }
 
   /** The key under which the outside world may know a step: the same on every attempt. */

@@ -22,7 +22,7 @@ export type DriveEnd =
   /** Nothing of the run can go on. */
   | { readonly type: 'suspended'; readonly reasons: readonly SuspendReason[]; readonly resumeAt: number | null }
   /** A step broke after parts of it were passed on: the handler starts over, what is recorded replays. */
-  | { readonly type: 'again'; readonly delayMs: number }
+  | { readonly type: 'again'; readonly step: string; readonly tries: number; readonly delayMs: number }
   /** The attempt is over: the lease was lost, the caller aborted, the runner closed. */
   | { readonly type: 'stopped'; readonly reason: unknown }
 

@@ -1,4 +1,5 @@
 /** A step that is not answered from the journal: guarded, written ahead, executed, recorded (R2, R3, R6). */
+import { sleep } from '../core/clock.ts'
 import { HoldfastError } from '../errors.ts'
 import type { Consumption, GuardVerdict } from '../effects/guard.ts'
 import { decode, encode } from '../journal/codec.ts'
@@ -22,6 +23,13 @@ export async function performLive(drive: Drive, ticket: Ticket, spec: StepSpec):
   const { attempt } = drive
   for (;;) {
     if (drive.isOver) return
+    const delayed = attempt.delayOf(ticket.ref.id)
+    if (delayed) {
+      const leftMs = delayed.until - attempt.clock.now()
+      if (leftMs > spec.retry.inlineWaitMs) return drive.hold(ticket, delayed, delayed.until)
+      await sleep(attempt.clock, leftMs, attempt.signal).catch(() => {})
+      continue
+    }
     const reason = await mayNotStart(drive, ticket, spec)
     if (reason) {
       await drive.park(ticket, reason)
@@ -165,14 +173,14 @@ async function finish(drive: Drive, ticket: Ticket, spec: StepSpec, execution: E
   if (execution.type === 'wait') {
     const until = new Date(execution.resumeAt).toISOString()
     const message = `${spec.label} may be tried again at ${until}: ${messageOf(execution.error)}`
-    return drive.hold(ticket, { type: 'retry-after', step: ticket.ref.id, message }, execution.resumeAt)
+    return drive.hold(ticket, { type: 'retry-after', step: ticket.ref.id, message, until: execution.resumeAt, tries }, execution.resumeAt)
   }
   // The attempt ended around it: nothing was decided about the step. If it has effects, its `started` says the rest.
   if (execution.ending === 'cancelled' && attempt.signal.aborted) return
   if (execution.ending === 'passed-on' && execution.tries < spec.retry.maxAttempts) {
     attempt.triesUsed.set(ticket.ref.id, tries)
     attempt.emit({ type: 'step-reset', ...ofStep(ticket.ref), tries, message: messageOf(execution.error) })
-    return drive.end({ type: 'again', delayMs: delayAfter(drive, spec, execution) })
+    return drive.end({ type: 'again', step: ticket.ref.id, tries, delayMs: delayAfter(drive, spec, execution) })
   }
   if (execution.abandoned) attempt.abandoned.add(ticket.ref.id)
   const isTimeout = HoldfastError.isInstance(execution.error) && execution.error.code === 'STEP_TIMEOUT'

@@ -43,7 +43,7 @@ export async function driveAttempt(opened: OpenAttempt, current: Current): Promi
           await drive.settled()
           if (end.delayMs > attempt.policies.retry.inlineWaitMs) {
             const resumeAt = attempt.clock.now() + end.delayMs
-            const outcome = await suspend(opened, [{ type: 'retry-after', step: '', message: `goes on at ${new Date(resumeAt).toISOString()}` }], resumeAt)
+            const outcome = await suspend(opened, [{ type: 'retry-after', step: end.step, message: `goes on at ${new Date(resumeAt).toISOString()}`, until: resumeAt, tries: end.tries }], resumeAt)
             if (outcome) return outcome
           } else await sleep(attempt.clock, end.delayMs, attempt.signal).catch(() => {})
           break

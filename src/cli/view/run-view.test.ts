@@ -83,7 +83,7 @@ describe('the view of a run', () => {
   })
 
   it('that waits for a time, or for a store', () => {
-    const reason: SuspendReason = { type: 'retry-after', step: '0', message: 'model may be tried again at ...' }
+    const reason: SuspendReason = { type: 'retry-after', step: '0', message: 'model may be tried again at ...', until: 0, tries: 1 }
     const seen = view('suspended', [started(1), ...suspended(reason)], { rowPatch: { resumeAt: 5_000 } })
     expect(seen).toMatchObject({ resumeAt: 5_000, waits: [{ type: 'retry-after', step: '0', choices: [] }] })
     expect(seen.steps).toMatchObject([{ id: '0', kind: null, name: null, state: 'waiting', attempt: null }])
