@@ -10,7 +10,7 @@ import type { Program } from '../test/programs/program.ts'
 import { shrink } from '../test/programs/shrink.ts'
 import { Totals } from '../test/programs/totals.ts'
 
-const USAGE = 'usage: torture [--programs N] [--seed S] [--from K] [--program K [--whole]] [--stop-after N]'
+const USAGE = 'usage: torture [--programs N] [--seed S] [--from K] [--program K [--whole]] [--quiet] [--stop-after N]'
 const PROGRESS_MS = 10_000
 
 const { values } = parseArgs({
@@ -20,6 +20,7 @@ const { values } = parseArgs({
     from: { type: 'string', default: '0' },
     program: { type: 'string' },
     whole: { type: 'boolean', default: false },
+    quiet: { type: 'boolean', default: false },
     'stop-after': { type: 'string', default: '5' },
   },
 })
@@ -55,7 +56,8 @@ for (let k = from; k < until; k++) {
   const program = generate(seedOf(seed, k))
   const execution = await judge(program)
   totals.add(execution)
-  if (execution.violations.length > 0) await report(k, program)
+  if (execution.violations.length > 0 && !values.quiet) await report(k, program)
+  else if (execution.violations[0]) console.log(`program ${k}: ${execution.violations[0].kind}: ${execution.violations[0].message}`)
   else if (single !== undefined) console.log(`${JSON.stringify(program)}\n${execution.log.map((line) => `    ${line}`).join('\n')}`)
   if (totals.failed >= stopAfter) break
   if (Date.now() - shown < PROGRESS_MS) continue

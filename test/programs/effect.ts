@@ -31,7 +31,7 @@ export async function perform({ session, position, does, key, output, repeatable
   if (does === 'hang-before' || does === 'hang-after') return never()
   start.over = true
   // Whoever waits longer hears of it.
-  if (does === 'late') world.get(position)!.settled = true
+  if (does === 'late') Object.assign(world.get(position)!, { settled: true, lateIn: session, lateAt: session.timeline.now() })
   if (does === 'error') throw new Error('there is no such thing')
   if (does === 'reset-before' || does === 'reset-after' || isFlaky) throw Object.assign(new Error('socket hang up'), { code: 'ECONNRESET' })
   return output

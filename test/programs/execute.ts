@@ -132,6 +132,7 @@ function observe(session: Session, event: StampedEvent): void {
   if ('step' in event && at !== undefined) world.steps.set(event.step, at)
   if (event.type === 'step-finished' && at !== undefined) world.announce(session, at)
   if (event.type === 'replay-diverged') world.log.push(`${session.name} diverged at ${event.step}: ${event.reason}`)
+  if (event.type === 'warning' && event.code === 'NOT_RECORDED' && at !== undefined) session.unrecorded.add(at)
   if (event.type === 'warning') world.log.push(`${session.name} warning ${event.code}: ${event.message}`)
 }
 

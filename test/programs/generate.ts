@@ -10,65 +10,99 @@ export function generate(seed: number): Program {
   return maker.program(seed)
 }
 
+/** What a program may be made of; each program uses some of it only, so that what it uses meets often. */
+const LEAVES = ['loop', 'step', 'read', 'wait', 'asks', 'steps', 'keyed', 'race', 'throw'] as const
+const HOLDERS = ['branches', 'agent', 'inside', 'team'] as const
+const TOOLS: readonly ToolName[] = ['pay', 'mail', 'order', 'note', 'post', 'put', 'look']
+const TROUBLES: readonly Behaviour[] = ['error', 'reset-before', 'reset-after', 'hang-before', 'hang-after', 'late', 'flaky']
+const FAULTS = ['busy', 'wait', 'break', 'fatal'] as const
+const VIAS: readonly Via[] = ['hand', 'hand-stream', 'generateText', 'streamText']
+const DISTURBANCES = ['kill', 'close', 'refuse', 'width', 'version'] as const
+
 class Maker {
   readonly #random: Random
   readonly #scripts: Record<string, readonly Turn[]> = {}
   /** Nodes that may still be made. */
-  #left = 0
-  #trouble = 0
-  #deploys = false
+  #left: number
+  readonly #leaves: readonly (typeof LEAVES)[number][]
+  readonly #holders: readonly (typeof HOLDERS)[number][]
+  readonly #tools: readonly ToolName[]
+  readonly #troubles: readonly Behaviour[]
+  readonly #vias: readonly Via[]
+  readonly #disturbances: readonly (typeof DISTURBANCES)[number][]
+  /** How likely something goes wrong by itself. */
+  readonly #trouble: number
   #asked = 0
+  /** A failure here ends the run, and not only a step that holds it. */
+  #isOpen = true
 
   constructor(random: Random) {
     this.#random = random
+    this.#left = 2 + this.#below(10)
+    this.#leaves = this.#some(LEAVES)
+    this.#holders = this.#some(HOLDERS)
+    this.#tools = this.#some(TOOLS)
+    this.#troubles = this.#some(TROUBLES)
+    this.#vias = this.#some(VIAS)
+    // Most often: kills.
+    this.#disturbances = this.#chance(0.3) ? ['kill'] : this.#some(DISTURBANCES)
+    this.#trouble = this.#pick([0, 0.15, 0.4])
   }
 
   program(seed: number): Program {
-    this.#left = 2 + this.#below(12)
-    // A third of the programs has no trouble of its own: there the result must be that of an undisturbed execution.
-    this.#trouble = this.#pick([0, 0.1, 0.3])
-    // Where one conversation is asked under several configurations, the configuration counts (R8): no deploys there.
-    this.#deploys = this.#chance(0.3)
     const node = this.#sequence(3)
-    return { seed, node, scripts: this.#scripts, attempts: this.#list(0, 4, () => this.#disturbance()) }
+    return { seed, node, scripts: this.#scripts, attempts: this.#list(1, 4, () => this.#disturbance()) }
+  }
+
+  /** Where one conversation is asked under several configurations, the configuration counts (R8): no deploys there. */
+  get #deploys(): boolean {
+    return this.#disturbances.includes('version')
   }
 
   #disturbance(): Disturbance {
-    const refuse = this.#list(1, 2, () => 1 + this.#below(25))
-    const disturbance: Disturbance = {
-      ...(this.#chance(0.85) && { kill: 1 + Math.floor(this.#random() ** 2 * 200), knownDead: this.#chance(0.5) }),
-      ...(this.#chance(0.1) && { close: 1 + this.#below(100) }),
-      ...(this.#chance(0.15) && { refuse }),
-      ...(this.#chance(0.3) && { width: 1 + this.#below(3) }),
-      ...(this.#deploys && this.#chance(0.5) && { version: 1 + this.#below(2) }),
+    const may = (which: (typeof DISTURBANCES)[number], p: number): boolean => this.#disturbances.includes(which) && this.#chance(p)
+    return {
+      ...(may('kill', 0.9) && { kill: this.#round(this.#random()), knownDead: this.#chance(0.5) }),
+      ...(may('close', 0.3) && { close: this.#round(this.#random()) }),
+      ...(may('refuse', 0.4) && { refuse: this.#list(1, 2, () => 1 + this.#below(25)) }),
+      ...(may('width', 0.5) && { width: 1 + this.#below(3) }),
+      ...(may('version', 0.5) && { version: 1 + this.#below(2) }),
     }
-    return disturbance
   }
 
   #sequence(depth: number): Node {
     return { type: 'seq', nodes: this.#list(1, 4, () => this.#node(depth)) }
   }
 
+  #contained(depth: number): Node {
+    const wasOpen = this.#isOpen
+    this.#isOpen = false
+    const node = this.#sequence(depth)
+    this.#isOpen = wasOpen
+    return node
+  }
+
   #node(depth: number): Node {
     this.#left--
     if (this.#left < 0) return this.#step()
-    const leaf = this.#random()
-    if (depth === 0 || leaf < 0.55) {
-      if (leaf < 0.2) return this.#loop(depth)
-      if (leaf < 0.3) return this.#read()
-      if (leaf < 0.33) return { type: 'wait', ms: this.#pick([50, 300, 2_000]) }
-      if (leaf < 0.36) return this.#asks()
-      if (leaf < 0.38) return { type: 'steps', steps: this.#distinct() }
-      return this.#step()
+    const holders = this.#holders.filter((each) => each !== 'team')
+    if (depth > 0 && holders.length > 0 && this.#chance(0.35)) {
+      switch (this.#pick(holders)) {
+        case 'agent': return { type: 'agent', name: this.#pick(['child', 'helper']), ...this.#maybeKey(0.4), node: this.#contained(depth - 1) }
+        case 'inside': return this.#holding()
+        default: return { type: 'branches', nodes: this.#list(2, 3, () => this.#sequence(depth - 1)) }
+      }
     }
-    switch (this.#below(8)) {
-      case 0:
-      case 1: return { type: 'branches', nodes: this.#list(2, 3, () => this.#sequence(depth - 1)) }
-      case 2: return { type: 'agent', name: this.#pick(['child', 'helper']), ...(this.#chance(0.4) && { key: this.#below(2) }), node: this.#sequence(depth - 1) }
-      case 3: return { type: 'keyed', steps: this.#list(2, 3, (key) => ({ ...this.#plainStep(), key })), waitMs: this.#pick([0, 200]) }
-      case 4: return { type: 'race', steps: this.#distinct(), use: 'winner' }
-      case 5: return this.#step(true)
-      default: return this.#loop(depth)
+    switch (this.#pick(this.#leaves)) {
+      case 'loop': return this.#loop(depth)
+      case 'read': return this.#read()
+      case 'wait': return { type: 'wait', ms: this.#pick([50, 300, 2_000]) }
+      case 'asks': return this.#asks()
+      case 'steps': return this.#sideBySide()
+      case 'keyed': return { type: 'keyed', steps: this.#list(2, 3, (key) => ({ ...this.#plainStep(), key })), waitMs: this.#pick([0, 200]) }
+      case 'race': return { type: 'race', racers: this.#list(2, 3, (i) => this.#list(1, 2, (j) => this.#named(10 * i + j))), use: 'winner' }
+      case 'throw': return this.#isOpen ? { type: 'throw', attempts: 1 + this.#below(2) } : this.#step()
+      default: return this.#step()
     }
   }
 
@@ -76,38 +110,36 @@ class Maker {
     const known = Object.keys(this.#scripts)
     const isRepeated = known.length > 0 && !this.#deploys && this.#chance(0.25)
     const script = isRepeated ? this.#pick(known) : this.#script(depth)
-    return { type: 'loop', script, via: this.#pick<Via>(['hand', 'hand', 'hand-stream', 'generateText', 'streamText']), bound: this.#chance(0.5) }
+    return { type: 'loop', script, via: this.#pick(this.#vias), bound: this.#chance(0.5) }
   }
 
   #script(depth: number): string {
-    const turns = this.#list(0, 4, () => this.#turn(depth))
+    const turns = this.#list(0, 3, () => this.#turn(depth))
     const name = `script${Object.keys(this.#scripts).length}`
     this.#scripts[name] = turns
     return name
   }
 
   #turn(depth: number): Turn {
-    const calls = this.#list(1, this.#chance(0.3) ? 3 : 1, (i) => this.#call(depth, i))
     return {
-      calls,
+      calls: this.#list(1, this.#chance(0.4) ? 3 : 1, (i) => this.#call(depth, i)),
       dependent: this.#chance(0.3),
-      ...(this.#chance(this.#trouble / 2) && {
-        fault: { type: this.#pick(['busy', 'busy', 'wait', 'break', 'break', 'fatal'] as const), times: 1 + this.#below(2) },
-      }),
+      ...(this.#chance(this.#trouble / 2) && { fault: { type: this.#pick(FAULTS), times: 1 + this.#below(2) } }),
     }
   }
 
   #call(depth: number, i: number): CallNode {
-    const tool = this.#pick<ToolName>(['pay', 'pay', 'mail', 'mail', 'order', 'note', 'post', 'put', 'look', ...(depth > 0 && this.#left > 0 ? ['team' as const] : [])])
     // Models repeat ids: in one response rarely, over responses often.
     const id = this.#chance(0.5) ? `call_${i}` : `call_${this.#below(3)}`
-    const does = tool === 'team' ? 'ok' : this.#behaviour()
-    return { tool, id, arg: this.#below(2), does, ...(tool === 'team' && { inside: this.#sequence(depth - 1) }) }
+    const arg = this.#below(2)
+    if (depth > 0 && this.#left > 0 && this.#holders.includes('team') && this.#chance(0.3)) {
+      return { tool: 'team', id, arg, does: 'ok', inside: this.#contained(depth - 1) }
+    }
+    return { tool: this.#pick(this.#tools), id, arg, does: this.#behaviour() }
   }
 
   #behaviour(): Behaviour {
-    if (!this.#chance(this.#trouble)) return 'ok'
-    return this.#pick(['error', 'error', 'reset-before', 'reset-after', 'hang-before', 'hang-after', 'late', 'flaky', 'flaky'])
+    return this.#chance(this.#trouble) ? this.#pick(this.#troubles) : 'ok'
   }
 
   #plainStep(): StepNode {
@@ -120,25 +152,34 @@ class Maker {
     }
   }
 
-  #step(mayHold = false): StepNode {
-    const step = { ...this.#plainStep(), ...(this.#chance(0.3) && { key: this.#below(2) }) }
-    if (!mayHold) return step
+  #step(): StepNode {
+    return { ...this.#plainStep(), ...this.#maybeKey(0.3) }
+  }
+
+  #holding(): StepNode {
     const inside: Node = { type: 'seq', nodes: this.#list(1, 2, () => ({ ...this.#plainStep(), does: 'ok' as const })) }
-    return { ...step, idempotent: true, does: 'ok', inside }
+    return { ...this.#step(), idempotent: true, does: 'ok', inside }
   }
 
   #read(): ReadNode {
     return {
       type: 'read',
       name: this.#pick(['load', 'look']),
-      ...(this.#chance(0.3) && { key: this.#below(2) }),
+      ...this.#maybeKey(0.3),
       ...(this.#chance(0.4) && { input: this.#below(2) }),
-      does: this.#pick(['ok', 'ok', this.#behaviour()]),
+      does: this.#chance(0.5) ? 'ok' : this.#behaviour(),
     }
   }
 
-  #distinct(): (StepNode | ReadNode)[] {
-    return this.#list(2, 3, (i): StepNode | ReadNode => ({ ...(this.#chance(0.5) ? this.#plainStep() : this.#read()), name: `racer${i}`, does: 'ok' }))
+  #sideBySide(): Node {
+    const steps = this.#list(2, 3, (i) => this.#named(i))
+    // The key of an idempotent step is made of its number: asked in another order, it would be another one.
+    return { type: 'steps', steps, shuffled: steps.every((each) => each.type === 'read' || !each.idempotent) && this.#chance(0.5) }
+  }
+
+  /** A step that nothing beside it is mistaken for. */
+  #named(i: number): StepNode | ReadNode {
+    return { ...(this.#chance(0.5) ? this.#plainStep() : this.#read()), name: `one${i}`, does: 'ok' }
   }
 
   #asks(): Node {
@@ -148,11 +189,25 @@ class Maker {
       asks: this.#list(2, 4, (i) => this.#deploys
         ? { prompt: `question ${this.#asked} ${i}`, system: 0 }
         : { prompt: this.#pick(['one', 'two']), system: this.#below(2) }),
+      shuffled: this.#chance(0.5),
     }
+  }
+
+  #maybeKey(p: number): { key?: number } {
+    return this.#chance(p) ? { key: this.#below(2) } : {}
+  }
+
+  #some<T>(of: readonly T[]): readonly T[] {
+    const some = of.filter(() => this.#chance(0.5))
+    return some.length > 0 ? some : of
   }
 
   #list<T>(least: number, most: number, make: (i: number) => T): T[] {
     return Array.from({ length: least + this.#below(most - least + 1) }, (_, i) => make(i))
+  }
+
+  #round(share: number): number {
+    return Math.floor(share * 1000) / 1000
   }
 
   #below(n: number): number {

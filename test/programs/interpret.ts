@@ -31,11 +31,11 @@ async function evaluate(place: Place, node: Node): Promise<unknown> {
     case 'branches':
       return inBranches(place, node.nodes)
     case 'asks':
-      return Promise.all(node.asks.map(({ prompt, system }) => {
+      return inOrder(order(session, node.shuffled, node.asks), node.asks, ({ prompt, system }) => {
         const twins = node.asks.filter((other) => other.prompt === prompt && other.system === system).length
         const model = watchedModel(child(`${prompt}-${system}`), true, twins)
         return ask(() => runLoop('hand', { model, tools: {}, system: systemOf(place, `reader${system}`), script: prompt }))
-      }))
+      })
     case 'loop': {
       const model = watchedModel(place, node.bound)
       const tools = watchedTools(place, node.bound, () => model.asked - 1, (part, position) => runPart(session, part, position, line))
@@ -50,9 +50,9 @@ async function evaluate(place: Place, node: Node): Promise<unknown> {
         return step(child(i), each)
       }))
     case 'steps':
-      return Promise.all(node.steps.map((each, i) => step(child(i), each)))
+      return inOrder(order(session, node.shuffled, node.steps), node.steps, (each, i) => step(child(i), each))
     case 'race':
-      return race(place, node.steps, node.use)
+      return race(place, node.racers, node.use)
     case 'agent':
       return agent(place, node.name, node.key, node.node)
     case 'wait':
@@ -98,22 +98,45 @@ async function inBranches({ session, run, path, line, ...place }: Place, nodes: 
   return values
 }
 
-async function race(place: Place, steps: readonly (StepNode | ReadNode)[], use: string): Promise<unknown> {
+async function race(place: Place, racers: readonly (readonly (StepNode | ReadNode)[])[], use: string): Promise<unknown> {
   const { run, path, session } = place
-  const line = new Line(place.line)
-  await run.branch('race', async () => {
+  const inBranches = racers.some(({ length }) => length > 1)
+  const line = inBranches ? place.line : new Line(place.line)
+  const alone = async (racer: readonly (StepNode | ReadNode)[], at: Place): Promise<void> => {
+    for (const [i, each] of racer.entries()) await step({ ...at, path: `${at.path}.${i}` }, each)
+  }
+  const body = async (): Promise<void> => {
     const inside = { ...place, line }
-    const winner = await Promise.race(steps.map(async (each, i) => {
-      await step({ ...inside, path: `${path}.${i}` }, each)
+    const running = racers.map(async (racer, i) => {
+      const at = { ...inside, path: `${path}.${i}` }
+      const own = new Line(line)
+      if (inBranches) await run.branch(at.path, () => alone(racer, { ...at, line: own })).finally(() => own.close())
+      else await alone(racer, at)
       return i
-    }))
+    })
+    const winner = await Promise.race(running)
     if (session.frozen) return never()
     session.world.raceWon(session, path, winner)
-    await step({ ...inside, path: `${path}.use` }, { type: 'step', name: use, input: winner, idempotent: true, does: 'ok' })
-  })
-  line.close()
+    await step({ ...inside, path: `${path}.use${winner}` }, { type: 'step', name: use, input: winner, idempotent: true, does: 'ok' })
+    // What a branch starts is awaited before it ends.
+    if (inBranches) await Promise.all(running)
+  }
+  await (inBranches ? body() : run.branch('race', body).finally(() => line.close()))
   // Who wins is a matter of luck: it is no part of the result.
   return 'raced'
+}
+
+/** The order in which things side by side are asked for. */
+function order({ random }: Session, shuffled: boolean, { length }: readonly unknown[]): number[] {
+  const list = [...Array(length).keys()]
+  if (shuffled) for (let i = list.length - 1; i > 0; i--) list.push(...list.splice(Math.floor(random() * (i + 1)), 1))
+  return list
+}
+
+/** Asks in that order, gives the results in the order of the list. */
+async function inOrder<T>(order: readonly number[], list: readonly T[], ask: (each: T, i: number) => Promise<unknown>): Promise<unknown[]> {
+  const asked = new Map(order.map((i) => [i, ask(list[i]!, i)]))
+  return Promise.all(list.map((_, i) => asked.get(i)))
 }
 
 function agent(place: Place, name: string, key: number | undefined, node: Node): Promise<unknown> {

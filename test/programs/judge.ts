@@ -5,8 +5,38 @@ import type { Program } from './program.ts'
 export async function judge(program: Program): Promise<Execution> {
   const calm = await execute({ ...program, attempts: [] })
   if (calm.violations.length > 0) return calm
-  const disturbed = await execute(program)
-  if (disturbed.violations.length > 0 || disturbed.altered || calm.altered || program.unstable) return disturbed
+  return compare(calm, await execute(placed(program, calm)))
+}
+
+/** The program is killed at every crossing in turn. Resolves to the first execution that fails, or the last one. */
+export async function judgeEverywhere(program: Program, onExecution: (execution: Execution) => void): Promise<{ readonly program: Program; readonly execution: Execution }> {
+  const calm = await execute({ ...program, attempts: [] })
+  onExecution(calm)
+  const [first = {}, ...rest] = placed(program, calm).attempts
+  for (let kill = 1; calm.violations.length === 0 && kill <= calm.crossings; kill++) {
+    const killed = { ...program, attempts: [{ ...first, kill }, ...rest] }
+    const execution = compare(calm, await execute(killed))
+    onExecution(execution)
+    if (execution.violations.length > 0) return { program: killed, execution }
+  }
+  return { program: { ...program, attempts: [] }, execution: calm }
+}
+
+/** With crossings in place of shares. */
+export function placed(program: Program, { crossings }: Pick<Execution, 'crossings'>): Program {
+  const place = (at: number): number => (at < 1 ? 1 + Math.floor(at * crossings) : at)
+  return {
+    ...program,
+    attempts: program.attempts.map((each) => ({
+      ...each,
+      ...(each.kill !== undefined && { kill: place(each.kill) }),
+      ...(each.close !== undefined && { close: place(each.close) }),
+    })),
+  }
+}
+
+function compare(calm: Execution, disturbed: Execution): Execution {
+  if (disturbed.violations.length > 0 || disturbed.altered || calm.altered) return disturbed
   const [expected, got] = [JSON.stringify(calm.result), JSON.stringify(disturbed.result)]
   if (expected === got) return disturbed
   return { ...disturbed, violations: [{ kind: 'result', message: `undisturbed: ${expected}, disturbed: ${got}` }] }

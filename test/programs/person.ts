@@ -17,6 +17,8 @@ export async function settle(runner: Runner, runId: string, session: Session, re
     const { world } = session
     const about = question.effects.flatMap((step) => world.steps.get(step) ?? [])
     const position = world.steps.get(question.step)
+    const known = question.type === 'in-doubt' ? about.find((each) => world.isNeedless(session, each)) : undefined
+    if (known !== undefined) world.violate('needless-doubt', `a person is asked about ${known}, whose outcome is known`)
     try {
       await runner.resolve(runId, question.step, decision)
     } catch (error) {

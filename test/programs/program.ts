@@ -80,8 +80,8 @@ export type Node =
   | { readonly type: 'seq'; readonly nodes: readonly Node[] }
   /** Side by side, each in a branch; how many at once differs from attempt to attempt. */
   | { readonly type: 'branches'; readonly nodes: readonly Node[] }
-  /** Requests without tools, side by side in one branch. `system` tells apart reviewers with one prompt. */
-  | { readonly type: 'asks'; readonly asks: readonly { readonly prompt: string; readonly system: number }[] }
+  /** Requests without tools, side by side in one branch. `system` tells apart reviewers with one prompt. `shuffled`: asked in another order each time. */
+  | { readonly type: 'asks'; readonly asks: readonly { readonly prompt: string; readonly system: number }[]; readonly shuffled: boolean }
   /** A loop that asks the model and runs its tools, in one of several ways. */
   | { readonly type: 'loop'; readonly script: string; readonly via: Via; readonly bound: boolean }
   | StepNode
@@ -89,9 +89,9 @@ export type Node =
   /** Steps with keys side by side in one branch, each after an unrecorded wait. */
   | { readonly type: 'keyed'; readonly steps: readonly (StepNode & { readonly key: number })[]; readonly waitMs: number }
   /** Steps of different names side by side in one branch. */
-  | { readonly type: 'steps'; readonly steps: readonly (StepNode | ReadNode)[] }
-  /** The first of several steps wins; another step uses the winner. */
-  | { readonly type: 'race'; readonly steps: readonly (StepNode | ReadNode)[]; readonly use: string }
+  | { readonly type: 'steps'; readonly steps: readonly (StepNode | ReadNode)[]; readonly shuffled: boolean }
+  /** The first of several wins; a step uses the winner. Racers of several steps stand in branches. */
+  | { readonly type: 'race'; readonly racers: readonly (readonly (StepNode | ReadNode)[])[]; readonly use: string }
   | { readonly type: 'agent'; readonly name: string; readonly key?: number; readonly node: Node }
   /** A wait that nothing records; how long it is differs from attempt to attempt, at most `ms`. */
   | { readonly type: 'wait'; readonly ms: number }
@@ -100,11 +100,11 @@ export type Node =
 
 /** What happens to one attempt. */
 export interface Disturbance {
-  /** Everything of the process stops for ever at this crossing of a seam, from 1. */
+  /** Everything of the process stops for ever at this crossing of a seam, from 1; below 1: at this share of the crossings of an undisturbed attempt. */
   readonly kill?: number
   /** After the kill the next process knows that this one is dead; otherwise its lease has to run out. */
   readonly knownDead?: boolean
-  /** The runner is closed in an orderly way at this crossing. */
+  /** The runner is closed in an orderly way at this crossing; below 1 as with `kill`. */
   readonly close?: number
   /** Appends that the store refuses, by their number in the attempt, from 1. */
   readonly refuse?: readonly number[]

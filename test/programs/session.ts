@@ -32,6 +32,8 @@ export class Session {
   readonly live = new Set<string>()
   /** Positions that got an end in this process. */
   readonly ended = new Set<string>()
+  /** Positions whose result was announced as not recorded. */
+  readonly unrecorded = new Set<string>()
   /** Positions that may run again although they finished. */
   readonly excused = new Set<string>()
   /** Positions that are asked for and have no outcome; how many of each. */

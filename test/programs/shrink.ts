@@ -1,11 +1,12 @@
 /** Makes a failing program small: leaves out what is not needed for it to fail in the same way. */
-import { judge } from './judge.ts'
+import { execute } from './execute.ts'
+import { judge, placed } from './judge.ts'
 import type { CallNode, Disturbance, Node, Program, Turn } from './program.ts'
 import type { ViolationKind } from './violation.ts'
 
 /** `budget`: how many executions it may take. Resolves to the smallest program found that still fails with `kind`. */
 export async function shrink(program: Program, kind: ViolationKind, budget = 600): Promise<Program> {
-  let best = program
+  let best = placed(program, await execute({ ...program, attempts: [] }))
   let left = budget
   const fails = async (candidate: Program): Promise<boolean> => {
     left--
@@ -110,8 +111,10 @@ function* smallerNodes(node: Node): Iterable<Node> {
     case 'keyed':
       for (const steps of shorterLists(node.steps, () => [])) if (steps.length > 0) yield { ...node, steps }
       break
-    case 'steps':
     case 'race':
+      for (const racers of shorterLists(node.racers, (racer) => shorterLists(racer, () => []))) if (racers.length > 0 && racers.every(({ length }) => length > 0)) yield { ...node, racers }
+      break
+    case 'steps':
       for (const steps of shorterLists(node.steps, () => [])) if (steps.length > 0) yield { ...node, steps }
       break
     case 'agent':

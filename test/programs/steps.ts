@@ -28,7 +28,7 @@ export function askStep({ session, run, path, line }: Place, node: StepNode | Re
   }
   const output = outputOf(path, input ?? null)
   const work = async (): Promise<unknown> => {
-    const done = await perform({ session, position: position()!, does, key: currentStep()!.idempotencyKey, output, repeatable })
+    const done = await perform({ session, position: position()!, does, key: type === 'read' ? undefined : currentStep()!.idempotencyKey, output, repeatable })
     return inside ? { ...(done as Output), inside: await inside() } : done
   }
   const options = { ...(key !== undefined && { key }), ...(input !== undefined && { input }) }

@@ -62,7 +62,7 @@ async function askWorld(session: Session, { idempotencyKey }: DoubtfulCall<unkno
   if (session.cross('before reconcile')) return never()
   await session.latency()
   if (session.frozen) return never()
-  const effect = session.world.ask(idempotencyKey)
+  const effect = session.world.ask(session, idempotencyKey)
   if (session.cross('after reconcile')) return never()
   return effect ? { status: 'completed', output: effect.output } : { status: 'not-done' }
 }

@@ -6,6 +6,10 @@ export type ViolationKind =
   | 'repeated-effect'
   /** A step with effects was started while an earlier one of the same effect was in doubt. */
   | 'started-in-doubt'
+  /** A person is asked about an effect whose outcome is known. */
+  | 'needless-doubt'
+  /** A tool with effects was started although the response that asks for it could not be recorded. */
+  | 'started-unrecorded'
   /** An idempotent step was run again under another key, or two steps share one. */
   | 'idempotency-key'
   /** What was recorded ran again. */

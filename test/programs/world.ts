@@ -44,6 +44,11 @@ export class Call {
   /** Its caller was told at some time that nobody knows whether it took effect. */
   wasUnknown = false
   settled = false
+  /** The attempt in which the outside world said that it is done. */
+  knownDone: Session | undefined
+  /** The attempt in which its code came to its end after nobody waited any more. */
+  lateIn: Session | undefined
+  lateAt = 0
   outcome: string | undefined
 
   constructor(spec: CallSpec) {
@@ -111,6 +116,8 @@ export class World {
         this.violate('repeated-effect', `${spec.kind} ${position} is started again in attempt ${session.number} without a decision`)
       }
       if (!call.authorised) this.#refuseInDoubt(call)
+      const response = [...session.unrecorded].find((each) => position.startsWith(`${each}/`))
+      if (response !== undefined) this.violate('started-unrecorded', `${position} is started although ${response} could not be recorded`)
       call.authorised = false
       call.toldUnknown = false
       call.settled = false
@@ -157,15 +164,26 @@ export class World {
     this.effects.set(key, { position, key, output })
   }
 
-  /** Whether the outside world has an effect under this key; "no" is a leave to run it. */
-  ask(key: string): Effect | undefined {
+  /** Whether the outside world has an effect under this key; "no" is a leave to run it, unless its code may still be on the way. */
+  ask(session: Session, key: string): Effect | undefined {
     const done = this.effects.get(key)
     for (const call of this.calls.values()) {
-      if (!call.starts.some((start) => start.key === key)) continue
-      if (!done) call.authorised = true
-      call.settled = true
+      const start = call.starts.findLast((each) => each.key === key)
+      if (!start) continue
+      const mayRun = !start.over && start.session === session
+      this.log.push(`${session.name} asks about ${call.spec.position}: ${done ? 'completed' : 'not done'}`)
+      if (!done && !mayRun) call.authorised = true
+      if (done || !mayRun) call.settled = true
+      if (done) call.knownDone = session
     }
     return done
+  }
+
+  /** What a person is asked although it is known: nothing was refused, and its process could tell. */
+  isNeedless(session: Session, position: string): boolean {
+    const call = this.calls.get(position)
+    if (!call || session.disturbance.refuse !== undefined) return false
+    return call.knownDone === session || (call.lateIn !== undefined && !call.lateIn.frozen && call.lateIn !== session && session.timeline.now() - call.lateAt > 2_000 && call.lateIn.disturbance.refuse === undefined)
   }
 
   /** A person decides about the call at `position`; `about` are the calls in whose way it stands. */
@@ -198,8 +216,9 @@ export class World {
     this.log.push(`${session.name} race ${path} won by ${winner}`)
     const isExcused = session.program.unstable || [...session.excused].some((each) => each.startsWith(`${path}.`))
     if (before !== undefined && before !== winner && !isExcused) this.violate('race-changed', `${path} was won by ${before}, in attempt ${session.number} by ${winner}`)
-    // A winner that could not be recorded may be another one next time.
-    if (!session.refusedWhileOpen.has(`${path}.${winner}`)) this.winners.set(path, winner)
+    // Where a record was refused, another one may win next time.
+    if ([...session.refusedWhileOpen].some((each) => each.startsWith(`${path}.`))) this.winners.delete(path)
+    else this.winners.set(path, winner)
   }
 
   /** The call's caller sees its outcome. */
