@@ -110,8 +110,8 @@ class World {
       }
       if (fact.used || !(doubtful || (fact.happened && fact.superseded)) || (fact.superseded && policy.allowRepeat)) continue
       const comesBack = fact.open === 'interrupted' && !fact.superseded
-      const runsAgain = comesBack && (this.decisions.findLast((d) => d.step === other && !d.used)?.type ?? policy.onIncomplete) === 'rerun'
-      if (!runsAgain) expect(verdict.consumes.effects.includes(other) && taken.some(isRerun), `${id} starts while ${other} stands`).toBe(true)
+      const isSettled = comesBack && (policy.onIncomplete === 'rerun' || this.decisions.some((d) => d.step === other && !d.used))
+      if (!isSettled) expect(verdict.consumes.effects.includes(other) && taken.some(isRerun), `${id} starts while ${other} stands`).toBe(true)
     }
   }
 

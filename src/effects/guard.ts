@@ -99,8 +99,9 @@ function blockersOf(ledger: Ledger, call: GuardedCall, context: GuardContext): E
   return ledger.standing(call.ref).filter((effect) => {
     if (effect.step.id === call.step || context.taken.effects.has(effect.step.id)) return false
     if (effect.superseded && call.policy.allowRepeat) return false
-    // It starts again itself, before or after this call: two that were interrupted side by side must not wait for each other.
-    if (isExpected(effect) && (decisionAbout(ledger, effect.step.id, () => false)?.decision.type ?? call.policy.onIncomplete) === 'rerun') return false
+    // Its own call comes back and is settled, by a decision or by running again, before this call or after it: two that were
+    // interrupted side by side must not wait for each other.
+    if (isExpected(effect) && (decisionAbout(ledger, effect.step.id, () => false) || call.policy.onIncomplete === 'rerun')) return false
     return isInDoubt(effect, context.isRunning) || wouldBeRepeated(effect)
   })
 }

@@ -26,12 +26,14 @@ export async function decide(store: Store, runId: string, step: string, input: D
     throw new HoldfastError('NOTHING_TO_RESOLVE', `step "${step}" of run "${runId}" has no earlier result to reuse`, { runId, step, advice: 'Choose rerun, skip, or give its result' })
   }
   const message: Message = { type: 'decision', step, effect: question.effect, fingerprint: question.fingerprint, decision }
+  if (history.ledger.decisions.some((d) => d.step === step && !d.consumed)) throw resolvedAlready(runId, step)
   const asked = entries.filter(({ entry }) => entry.type === 'decision' && entry.step === step).length
   const sent = await store.send(runId, { question: `resolve ${step} ${asked}`, body: JSON.stringify(message), now })
-  if (sent === null) {
-    throw new HoldfastError('NOTHING_TO_RESOLVE', `step "${step}" of run "${runId}" was resolved already`, { runId, step, advice: 'Resume the run to go on' })
-  }
+  if (sent === null) throw resolvedAlready(runId, step)
 }
+
+const resolvedAlready = (runId: string, step: string): HoldfastError =>
+  new HoldfastError('NOTHING_TO_RESOLVE', `step "${step}" of run "${runId}" was resolved already`, { runId, step, advice: 'Resume the run to go on' })
 
 interface Question {
   readonly effect: EffectRef
