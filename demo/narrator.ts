@@ -72,7 +72,7 @@ export class Narrator {
       case 'step-timeout':
         return terminal.line('timeout', `${event.name} hangs: given up after ${seconds(event.timeoutMs)}, the model is told so and decides`, 'wait')
       case 'step-in-doubt':
-        return terminal.line('in doubt', `${event.name}: nobody knows whether it took effect`, 'bad')
+        return terminal.line('in doubt', `${event.name} was started, and nobody knows whether it took effect`, 'bad')
       case 'doubt-settled':
         return this.#settled(event)
       case 'replay-diverged':
@@ -97,7 +97,6 @@ export class Narrator {
     const terminal = this.#terminal
     const found = event.as === 'completed' ? 'it took effect, here is its receipt' : 'it did not take effect, so it may be called'
     if (event.by === 'reconcile') {
-      terminal.line('in doubt', `${event.name} was started, and nobody knows whether it took effect`, 'bad')
       terminal.line('reconcile', `the service is asked by the idempotency key of ${event.name}: ${found}`, 'good')
     } else terminal.line('settled', `${event.name}, by ${event.by}: ${event.as}`, 'good')
   }

@@ -12,13 +12,14 @@ export type RunEvent =
   /** `former` says how the attempt before ended. */
   | { readonly type: 'run-resumed'; readonly attempt: number; readonly former: 'none' | 'released' | 'dead' | 'expired' }
   | ({ readonly type: 'step-started' } & OfStep)
-  /** It ran, and its result is durable. `ok` is false for an error or an unknown outcome. */
+  /** Its result is durable. `ok` is false for an error or an unknown outcome; with `tries: 0` it was answered, by a decision or by what was found out, and not called. */
   | ({ readonly type: 'step-finished'; readonly ok: boolean; readonly tries: number; readonly ms: number } & OfStep)
   | ({ readonly type: 'step-replayed' } & OfStep)
   | ({ readonly type: 'retry-wait'; readonly try: number; readonly delayMs: number; readonly category: string; readonly message: string } & OfStep)
   /** A stream broke after parts of it were passed on: what was shown of the step is void, the handler is driven again. */
   | ({ readonly type: 'step-reset'; readonly tries: number; readonly message: string } & OfStep)
   | ({ readonly type: 'step-timeout'; readonly timeoutMs: number; readonly mayStillRun: boolean } & OfStep)
+  /** Nobody knows whether it took effect: `timeout`, `cancelled` or `error` in this attempt; else what is done about it: `reconcile`, or it waits (`in-doubt`, `repeat`). */
   | ({ readonly type: 'step-in-doubt'; readonly cause: string } & OfStep)
   /** A doubt came to an end. */
   | ({ readonly type: 'doubt-settled'; readonly by: 'reconcile' | 'late-result'; readonly as: string } & OfStep)

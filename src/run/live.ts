@@ -47,6 +47,7 @@ export async function performLive(drive: Drive, ticket: Ticket, spec: StepSpec):
         return using(drive, verdict.consumes, () => record(drive, ticket, spec, ended, { tries: 0, ms: 0 }, verdict.consumes))
       }
       case 'reconcile':
+        attempt.emit({ type: 'step-in-doubt', ...ofStep(verdict.effect.step), cause: 'reconcile' })
         await reconcile(drive, ticket, spec, verdict.effect)
         break
       case 'wait': {

@@ -18,11 +18,18 @@ try {
     faults: files.flatMap((file) => file.faults),
     port: Number(values.port),
   })
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => void server.close())
+  // An open ipc channel would keep the process alive after its server.
+  const end = (): void => void server.close().then(hangUp)
+  for (const signal of ['SIGTERM', 'SIGINT', 'disconnect'] as const) process.once(signal, end)
   process.stdout.write(`${JSON.stringify({ url: server.url, pid: process.pid })}\n`)
 } catch (error) {
   process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`)
   process.exitCode = 1
+  hangUp()
+}
+
+function hangUp(): void {
+  if (process.connected) process.disconnect()
 }
 
 async function readScript(path: string): Promise<ReturnType<typeof parseScriptFile>> {

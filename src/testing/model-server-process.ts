@@ -39,15 +39,18 @@ export async function startModelServerProcess(options: ModelServerProcessOptions
   const script = JSON.stringify({ conversations: parseScripts(conversations), faults: parseFaultPlan(faults) })
   const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js'
   const main = fileURLToPath(new URL(`./model-server-main.${extension}`, import.meta.url))
-  const child = spawn(process.execPath, [main, '--script', '-', '--port', String(port)], { stdio: ['pipe', 'pipe', 'pipe'] })
+  const child = spawn(process.execPath, [main, '--script', '-', '--port', String(port)], {
+    // The ipc channel tells it when this process is gone, however it ended.
+    stdio: ['pipe', 'pipe', 'pipe', 'ipc'],
+  })
   const ended = new Promise<void>((done) => child.once('close', () => done()))
   let complaint = ''
-  child.stderr.on('data', (chunk: Buffer) => (complaint += chunk.toString()))
+  child.stderr!.on('data', (chunk: Buffer) => (complaint += chunk.toString()))
   // A child that refuses its options is gone before it has read them all.
-  child.stdin.on('error', () => undefined).end(script)
+  child.stdin!.on('error', () => undefined).end(script)
 
   const ready = new Promise<{ url: string; pid: number }>((done) => {
-    createInterface(child.stdout).once('line', (line) => done(JSON.parse(line) as { url: string; pid: number }))
+    createInterface(child.stdout!).once('line', (line) => done(JSON.parse(line) as { url: string; pid: number }))
   })
   const started = await Promise.race([ready, ended])
   if (!started) throw new HoldfastError('INVALID_OPTIONS', `the model server did not start: ${complaint.trim()}`)
