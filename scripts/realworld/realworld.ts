@@ -1,5 +1,6 @@
 /** All of it: the world, the store, the runs two at a time, and the verdicts. */
-import { mkdtemp, rm } from 'node:fs/promises'
+import { rmSync } from 'node:fs'
+import { mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createRunner, sqliteStore } from '../../src/index.ts'
@@ -27,6 +28,8 @@ export async function realworld(options: Options, { onVerdict, onFolder }: Watch
   if (runs.length === 0) throw new Error(options.only === undefined ? `there are no recordings in ${options.dir}` : `there is no recording ${options.only} in ${options.dir}`)
   const folder = await mkdtemp(join(tmpdir(), 'holdfast-realworld-'))
   onFolder?.(folder)
+  const remove = (): void => rmSync(folder, { recursive: true, force: true })
+  if (!options.keep) process.once('exit', remove)
   const traps: Traps = new Map()
   const world = await startWorld(options.seed, (caught) => traps.get(caught.pid)?.(caught))
   const store = join(folder, 'runs.db')
@@ -47,7 +50,8 @@ export async function realworld(options: Options, { onVerdict, onFolder }: Watch
   } finally {
     await runner.close()
     await world.close()
-    if (!options.keep) await rm(folder, { recursive: true, force: true })
+    process.off('exit', remove)
+    if (!options.keep) remove()
   }
 }
 

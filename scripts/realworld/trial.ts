@@ -67,6 +67,7 @@ export async function tryRun(run: TrialRun, grounds: Grounds): Promise<Verdict> 
     const driven = await drive(run, job, grounds)
     const lines = readFileSync(log, { encoding: 'utf8', flag: 'a+' }).split('\n').filter(Boolean).map((line) => JSON.parse(line) as LogLine)
     const violations = [...driven.violations, ...lines.flatMap((line) => unexpected(runId, line))]
+    let live = 0
     let doubts = 0
     let settled = 0
     let equal = 0
@@ -86,7 +87,7 @@ export async function tryRun(run: TrialRun, grounds: Grounds): Promise<Verdict> 
       }
       const journal = journalFindings(runId, recordings, (await runner.history(runId)).map(({ entry }) => entry))
       violations.push(...journal.violations)
-      ;({ doubts, settled } = journal)
+      ;({ live, doubts, settled } = journal)
     }
     const planned = driven.kills.write + driven.kills.clock
     if (driven.completed && planned < kills) violations.push(`${runId}: only ${planned} of ${kills} planned kills were made`)
@@ -102,7 +103,7 @@ export async function tryRun(run: TrialRun, grounds: Grounds): Promise<Verdict> 
       kills: driven.kills,
       attempts: driven.attempts,
       replayed: lines.filter(({ type }) => type === 'step-replayed').length,
-      live: lines.filter(({ type }) => type === 'step-finished').length,
+      live,
       doubts,
       settled,
       ms: Math.round(performance.now() - began),

@@ -50,6 +50,8 @@ export function reworkViolations({ id, calls, answers }: Recording, report: Worl
 
 export interface JournalFindings {
   readonly violations: readonly string[]
+  /** Steps that ran and were recorded; those that a decision answered did not run again. */
+  readonly live: number
   /** Calls that were in doubt, each time that they were. */
   readonly doubts: number
   readonly settled: number
@@ -61,6 +63,7 @@ export function journalFindings(runId: string, recordings: readonly Recording[],
   const open = new Map<string, 'running' | 'doubt'>()
   const ended = new Map<string, number>()
   const kinds = { model: 0, tool: 0 }
+  let live = 0
   let doubts = 0
   let settled = 0
   const settle = (step: string): void => {
@@ -83,6 +86,7 @@ export function journalFindings(runId: string, recordings: readonly Recording[],
       case 'step-ended':
         if (open.get(entry.step.id) === 'doubt') violations.push(`${runId}: the doubt about ${entry.step.id} (${entry.step.name}) ended without having been settled`)
         open.delete(entry.step.id)
+        if (entry.tries > 0) live++
         ended.set(entry.step.id, (ended.get(entry.step.id) ?? 0) + 1)
         if (entry.step.kind in kinds) kinds[entry.step.kind as keyof typeof kinds]++
         if (entry.outcome.type !== 'value') violations.push(`${runId}: ${entry.step.id} (${entry.step.name}) ended as ${entry.outcome.type}`)
@@ -108,5 +112,5 @@ export function journalFindings(runId: string, recordings: readonly Recording[],
   for (const kind of ['model', 'tool'] as const) {
     if (kinds[kind] !== expected[kind]) violations.push(`${runId}: ${kinds[kind]} ${kind} steps were recorded, the recording has ${expected[kind]}`)
   }
-  return { violations, doubts, settled }
+  return { violations, live, doubts, settled }
 }

@@ -11,6 +11,7 @@ import { loadSetup } from './recording.ts'
 flushCompileCache()
 // The watching process is gone: nobody would end this one.
 process.on('disconnect', () => process.exit(1))
+if (!process.connected) process.exit(1)
 const job = await new Promise<Job>((resolve) => process.once('message', (message) => resolve(message as Job)))
 const log = openSync(job.log, 'a')
 const note = (line: Omit<LogLine, 'attempt'>): void => void writeSync(log, `${JSON.stringify({ attempt: job.attempt, ...line })}\n`)
