@@ -28,6 +28,7 @@ export interface Execution {
   readonly kills: number
   /** The result may differ from that of an undisturbed execution. */
   readonly altered: boolean
+  readonly unstable: boolean
   /** Crossings of the first attempt. */
   readonly crossings: number
   readonly decisions: number
@@ -53,7 +54,7 @@ export async function execute(program: Program): Promise<Execution> {
   let kills = 0
   let result: unknown
   const done = (): Execution => ({
-    violations: world.violations, result, attempts: number, requests: world.requests, kills, altered: world.altered, crossings, decisions: world.decisions, log: world.log,
+    violations: world.violations, result, attempts: number, requests: world.requests, kills, altered: world.altered, unstable: program.unstable ?? false, crossings, decisions: world.decisions, log: world.log,
   })
 
   for (;;) {
@@ -113,6 +114,7 @@ function runnerOf(session: Session, store: ReturnType<typeof storeOf>): Runner {
     store,
     clock: session.clock,
     random: session.random,
+    onConfigChange: session.program.onConfigChange ?? 'replay',
     leaseMs: LEASE_MS,
     timeouts: { toolMs: TOOL_MS, modelMs: 60_000 },
     onEvent: (event) => observe(session, event),

@@ -32,6 +32,8 @@ class Maker {
   readonly #disturbances: readonly (typeof DISTURBANCES)[number][]
   /** How likely something goes wrong by itself. */
   readonly #trouble: number
+  /** What differs between attempts, if anything. */
+  readonly #unstable: 'drifts' | 'tangled' | 'diverge' | undefined
   #asked = 0
   /** A failure here ends the run, and not only a step that holds it. */
   #isOpen = true
@@ -44,6 +46,7 @@ class Maker {
     this.#tools = this.#some(TOOLS)
     this.#troubles = this.#some(TROUBLES)
     this.#vias = this.#some(VIAS)
+    this.#unstable = this.#chance(0.2) ? this.#pick(['drifts', 'tangled', 'diverge'] as const) : undefined
     // Most often: kills.
     this.#disturbances = this.#chance(0.3) ? ['kill'] : this.#some(DISTURBANCES)
     this.#trouble = this.#pick([0, 0.15, 0.4])
@@ -51,16 +54,24 @@ class Maker {
 
   program(seed: number): Program {
     const node = this.#sequence(3)
-    return { seed, node, scripts: this.#scripts, attempts: this.#list(1, 4, () => this.#disturbance()) }
+    return {
+      seed,
+      ...(this.#unstable && { unstable: true }),
+      ...(this.#unstable === 'diverge' && { onConfigChange: 'diverge' as const }),
+      node,
+      scripts: this.#scripts,
+      attempts: this.#list(1, 4, () => this.#disturbance()),
+    }
   }
 
   /** Where one conversation is asked under several configurations, the configuration counts (R8): no deploys there. */
   get #deploys(): boolean {
-    return this.#disturbances.includes('version')
+    return this.#disturbances.includes('version') || this.#unstable === 'diverge'
   }
 
   #disturbance(): Disturbance {
-    const may = (which: (typeof DISTURBANCES)[number], p: number): boolean => this.#disturbances.includes(which) && this.#chance(p)
+    const may = (which: (typeof DISTURBANCES)[number], p: number): boolean =>
+      (this.#disturbances.includes(which) || (which === 'version' && this.#unstable === 'diverge')) && this.#chance(p)
     return {
       ...(may('kill', 0.9) && { kill: this.#round(this.#random()), knownDead: this.#chance(0.5) }),
       ...(may('close', 0.3) && { close: this.#round(this.#random()) }),
@@ -93,6 +104,9 @@ class Maker {
         default: return { type: 'branches', nodes: this.#list(2, 3, () => this.#sequence(depth - 1)) }
       }
     }
+    if (depth > 0 && this.#unstable === 'tangled' && this.#chance(0.3)) {
+      return { type: 'tangled', nodes: this.#list(2, 3, (i) => (this.#chance(0.5) ? this.#loop(0, true) : { ...this.#plainStep(), input: 10 + i })), waitMs: this.#pick([0, 100]) }
+    }
     switch (this.#pick(this.#leaves)) {
       case 'loop': return this.#loop(depth)
       case 'read': return this.#read()
@@ -106,11 +120,11 @@ class Maker {
     }
   }
 
-  #loop(depth: number): Node {
+  #loop(depth: number, isNew = false): Node {
     const known = Object.keys(this.#scripts)
-    const isRepeated = known.length > 0 && !this.#deploys && this.#chance(0.25)
+    const isRepeated = !isNew && known.length > 0 && !this.#deploys && this.#chance(0.25)
     const script = isRepeated ? this.#pick(known) : this.#script(depth)
-    return { type: 'loop', script, via: this.#pick(this.#vias), bound: this.#chance(0.5) }
+    return { type: 'loop', script, via: this.#pick(this.#vias), bound: this.#chance(0.5), ...(this.#unstable === 'drifts' && this.#chance(0.7) && { drifts: true }) }
   }
 
   #script(depth: number): string {

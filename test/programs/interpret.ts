@@ -38,8 +38,9 @@ async function evaluate(place: Place, node: Node): Promise<unknown> {
       })
     case 'loop': {
       const model = watchedModel(place, node.bound)
-      const tools = watchedTools(place, node.bound, () => model.asked - 1, (part, position) => runPart(session, part, position, line))
-      return ask(() => runLoop(node.via, { model, tools, system: systemOf(place, 'helper'), script: node.script }))
+      const tools = watchedTools(place, node, () => model.asked - 1, (part, position) => runPart(session, part, position, line))
+      const script = node.drifts ? `${node.script} in attempt ${session.number}` : node.script
+      return ask(() => runLoop(node.via, { model, tools, system: systemOf(place, 'helper'), script }))
     }
     case 'step':
     case 'read':
@@ -58,6 +59,11 @@ async function evaluate(place: Place, node: Node): Promise<unknown> {
     case 'wait':
       await session.wait(session.random() * node.ms)
       return null
+    case 'tangled':
+      return Promise.all(node.nodes.map(async (each, i) => {
+        await session.wait(session.random() * node.waitMs)
+        return evaluate(child(i), each)
+      }))
     case 'throw':
       if (session.world.nthTry(path) <= node.attempts) throw new ProgramError(`a bug at ${path}`)
       return null

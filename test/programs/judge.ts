@@ -36,7 +36,7 @@ export function placed(program: Program, { crossings }: Pick<Execution, 'crossin
 }
 
 function compare(calm: Execution, disturbed: Execution): Execution {
-  if (disturbed.violations.length > 0 || disturbed.altered || calm.altered) return disturbed
+  if (disturbed.violations.length > 0 || disturbed.altered || calm.altered || disturbed.unstable) return disturbed
   const [expected, got] = [JSON.stringify(calm.result), JSON.stringify(disturbed.result)]
   if (expected === got) return disturbed
   return { ...disturbed, violations: [{ kind: 'result', message: `undisturbed: ${expected}, disturbed: ${got}` }] }

@@ -11,6 +11,8 @@ export const isQuestion = (reason: SuspendReason): reason is Question => reason.
 /** Decides about some of what the run waits for; `all`: about all of it. */
 export async function settle(runner: Runner, runId: string, session: Session, reasons: readonly SuspendReason[], random: () => number, all: boolean): Promise<void> {
   const questions = reasons.filter(isQuestion)
+  const refused: string[] = []
+  let settled = 0
   for (const question of questions) {
     if (!all && random() < 0.3) continue
     const decision = decisionFor(session.world, question, random)
@@ -24,11 +26,14 @@ export async function settle(runner: Runner, runId: string, session: Session, re
     } catch (error) {
       const isMissing = HoldfastError.isInstance(error) && error.code === 'NOTHING_TO_RESOLVE'
       if (isMissing && decision === 'reuse') continue
-      world.violate('unresolvable', `${question.step} (${position}) waits as ${question.type}, but: ${String(error)}`)
-      return
+      refused.push(`${question.step} (${position}) waits as ${question.type}, but: ${String(error)}`)
+      continue
     }
+    settled++
     if (position !== undefined) world.decide(position, typeof decision === 'string' ? decision : 'result', about)
   }
+  // One that waits for another one only cannot be resolved itself.
+  if (settled === 0 && refused.length === questions.length && refused.length > 0) session.world.violate('unresolvable', refused.join('; '))
 }
 
 function decisionFor(world: World, { type, step, effects }: Question, random: () => number): DecisionInput {

@@ -83,7 +83,14 @@ export type Node =
   /** Requests without tools, side by side in one branch. `system` tells apart reviewers with one prompt. `shuffled`: asked in another order each time. */
   | { readonly type: 'asks'; readonly asks: readonly { readonly prompt: string; readonly system: number }[]; readonly shuffled: boolean }
   /** A loop that asks the model and runs its tools, in one of several ways. */
-  | { readonly type: 'loop'; readonly script: string; readonly via: Via; readonly bound: boolean }
+  | {
+      readonly type: 'loop'
+      readonly script: string
+      readonly via: Via
+      readonly bound: boolean
+      /** The prompt holds something that differs from attempt to attempt and that nothing records: only in unstable programs. */
+      readonly drifts?: boolean
+    }
   | StepNode
   | ReadNode
   /** Steps with keys side by side in one branch, each after an unrecorded wait. */
@@ -95,6 +102,8 @@ export type Node =
   | { readonly type: 'agent'; readonly name: string; readonly key?: number; readonly node: Node }
   /** A wait that nothing records; how long it is differs from attempt to attempt, at most `ms`. */
   | { readonly type: 'wait'; readonly ms: number }
+  /** Side by side in one branch, where branches belong: only in unstable programs. */
+  | { readonly type: 'tangled'; readonly nodes: readonly Node[]; readonly waitMs: number }
   /** Throws in the first `attempts` attempts that get here (a bug that is mended then). */
   | { readonly type: 'throw'; readonly attempts: number }
 
@@ -118,6 +127,7 @@ export interface Program {
   readonly seed: number
   /** What it asks for may differ from attempt to attempt: only that nothing wrong happens can be checked, not that all is replayed. */
   readonly unstable?: boolean
+  readonly onConfigChange?: 'replay' | 'diverge'
   readonly node: Node
   /** What the model answers, by the first message of the conversation. */
   readonly scripts: Readonly<Record<string, readonly Turn[]>>

@@ -87,7 +87,7 @@ export function watchedModel(place: Place, bound: boolean, twins = 1): LanguageM
 }
 
 /** `turn`: which response of its loop is being worked off. */
-export function watchedTools(place: Place, bound: boolean, turn: () => number, runPart: (part: string, position: string) => Promise<unknown>): ToolSet {
+export function watchedTools(place: Place, { bound, drifts }: { readonly bound: boolean; readonly drifts?: boolean }, turn: () => number, runPart: (part: string, position: string) => Promise<unknown>): ToolSet {
   const { session, run, path, line } = place
   const { tools, policies } = toolsOf(session, runPart)
   const wrapped = bound ? run.tools(tools, policies) : durableTools(tools, policies)
@@ -98,7 +98,7 @@ export function watchedTools(place: Place, bound: boolean, turn: () => number, r
       const nth = occurrences.get(call) ?? 0
       occurrences.set(call, nth + 1)
       const position = `${call}:${nth}`
-      const spec: CallSpec = { position, kind: 'tool', ...ruleOf(name as ToolName, input), input, does: input.does }
+      const spec: CallSpec = { position, kind: 'tool', ...ruleOf(name as ToolName, input), input, does: input.does, ...(drifts && { drifting: path }) }
       const ask = (): Promise<unknown> => (tool.execute as unknown as (input: unknown, options: unknown) => Promise<unknown>)(input, options)
       return claimed(session, line, spec, ask, (value) => mistakenFor(position, input, value, session.world.allowedAnswers(position)))
     }

@@ -23,7 +23,7 @@ export interface Answer {
 export function answerTo(program: Program, prompt: LanguageModelV4Prompt): Answer {
   const conversation = prompt.filter((message) => message.role !== 'system').map(essence)
   const seen = digest(conversation)
-  const script = textOf(prompt.find((message) => message.role === 'user'))
+  const [script = ''] = textOf(prompt.find((message) => message.role === 'user')).split(' in attempt ')
   const number = prompt.filter((message) => message.role === 'assistant').length
   const turn = program.scripts[script]?.[number]
   const reader = /You are (\w+)/.exec(textOf(prompt.find((message) => message.role === 'system')))?.[1] ?? 'nobody'

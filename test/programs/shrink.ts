@@ -84,6 +84,11 @@ function* smallerCalls(call: CallNode): Iterable<CallNode> {
 
 function* smallerNodes(node: Node): Iterable<Node> {
   switch (node.type) {
+    case 'tangled':
+      if (node.waitMs > 0) yield { ...node, waitMs: 0 }
+      if (node.nodes.length === 1) yield node.nodes[0]!
+      for (const nodes of shorterLists(node.nodes, smallerNodes)) if (nodes.length > 0) yield { ...node, nodes }
+      break
     case 'seq':
     case 'branches':
       if (node.nodes.length === 1) yield node.nodes[0]!
@@ -95,6 +100,7 @@ function* smallerNodes(node: Node): Iterable<Node> {
     case 'loop':
       if (node.via !== 'hand') yield { ...node, via: 'hand' }
       if (!node.bound) yield { ...node, bound: true }
+      yield* without(node, 'drifts')
       break
     case 'step':
       if (node.inside) {

@@ -17,6 +17,8 @@ export interface CallSpec {
   readonly effect?: string
   readonly input: unknown
   readonly does?: Behaviour
+  /** The loop whose conversation is another one in each attempt: what it did in earlier ones is superseded (R5). */
+  readonly drifting?: string
   /** How many calls stand at this position and cannot be told apart. Default 1. */
   readonly twins?: number
   /** It says nothing of what it asks: after a live result it does not replay (R5). */
@@ -41,9 +43,16 @@ export class Call {
   excused = false
   /** Its effect may have happened and nobody has settled that. */
   toldUnknown = false
+  /** When it was asked for last, and when its caller was told so, in claims and deliveries. */
+  claimedAt = 0
+  unknownAt = 0
   /** Its caller was told at some time that nobody knows whether it took effect. */
   wasUnknown = false
   settled = false
+  /** The world said that it did not happen. */
+  notDone = false
+  /** A decision or an answer used up what is known of its effect. */
+  consumed = false
   /** The attempt in which the outside world said that it is done. */
   knownDone: Session | undefined
   /** The attempt in which its code came to its end after nobody waited any more. */
@@ -76,6 +85,7 @@ export class World {
   /** Something legitimately came out otherwise than without disturbance: the result may differ. */
   altered = false
   requests = 0
+  #event = 0
   decisions = 0
 
   violate(kind: ViolationKind, message: string): void {
@@ -92,6 +102,7 @@ export class World {
     let call = this.calls.get(spec.position)
     if (!call) this.calls.set(spec.position, (call = new Call(spec)))
     call.spec = spec
+    call.claimedAt = ++this.#event
     return call
   }
 
@@ -116,13 +127,15 @@ export class World {
         this.violate('repeated-effect', `${spec.kind} ${position} is started again in attempt ${session.number} without a decision`)
       }
       if (!call.authorised) this.#refuseInDoubt(call)
+      if (!call.authorised) this.#refuseRepeat(session, call)
       const response = [...session.unrecorded].find((each) => position.startsWith(`${each}/`))
       if (response !== undefined) this.violate('started-unrecorded', `${position} is started although ${response} could not be recorded`)
       call.authorised = false
       call.toldUnknown = false
       call.settled = false
+      call.consumed = false
     }
-    this.#checkKey(call, key)
+    if (!session.program.unstable) this.#checkKey(call, key)
     const start: Start = { session, key, over: false }
     call.starts.push(start)
     return start
@@ -134,7 +147,20 @@ export class World {
     if (effect === undefined) return
     for (const other of this.calls.values()) {
       if (other === call || other.spec.effect !== effect || !this.isInDoubt(other)) continue
+      // It was let through while the other one ran; that it ended in doubt came later.
+      if (other.toldUnknown && other.unknownAt > call.claimedAt) continue
       this.violate('started-in-doubt', `${call.spec.position} is started while ${other.spec.position} is in doubt`)
+    }
+  }
+
+  /** What a superseded call did is not done again without a decision, however the model words it this time (R5, C11b). */
+  #refuseRepeat(session: Session, call: Call): void {
+    const { drifting, effect } = call.spec
+    if (drifting === undefined) return
+    for (const other of this.calls.values()) {
+      const mayHaveEffect = other.starts.some((start) => start.session !== session) && !other.outcome?.startsWith('!there is')
+      if (other === call || other.spec.drifting !== drifting || other.spec.effect !== effect || other.consumed || other.notDone || !mayHaveEffect) continue
+      this.violate('repeated-effect', `${call.spec.position} is started without a decision after ${other.spec.position} in an earlier attempt`)
     }
   }
 
@@ -172,7 +198,7 @@ export class World {
       if (!start) continue
       const mayRun = !start.over && start.session === session
       this.log.push(`${session.name} asks about ${call.spec.position}: ${done ? 'completed' : 'not done'}`)
-      if (!done && !mayRun) call.authorised = true
+      if (!done && !mayRun) call.authorised = call.notDone = true
       if (done || !mayRun) call.settled = true
       if (done) call.knownDone = session
     }
@@ -192,7 +218,7 @@ export class World {
     this.log.push(`   decision: ${decision} for ${position}`)
     const call = this.calls.get(position)
     if (call && decision === 'rerun') call.authorised = true
-    for (const each of [call, ...about.map((id) => this.calls.get(id))]) if (each) each.settled = true
+    for (const each of [call, ...about.map((id) => this.calls.get(id))]) if (each) each.settled = each.consumed = true
   }
 
   /** An end of the call was announced as recorded. */
@@ -206,8 +232,9 @@ export class World {
 
   /** Other calls whose outcome may answer this one: the same effect, of which its caller was told that nobody knows (R6). */
   allowedAnswers(position: string): ReadonlySet<string> {
-    const { effect } = this.calls.get(position)!.spec
-    const others = [...this.calls.values()].filter((other) => effect !== undefined && other.spec.effect === effect && other.wasUnknown)
+    const { spec } = this.calls.get(position)!
+    const { effect } = spec
+    const others = [...this.calls.values()].filter((other) => effect !== undefined && other.spec.effect === effect && (other.wasUnknown || (spec.drifting !== undefined && other.spec.drifting === spec.drifting)))
     return new Set(others.map((other) => other.spec.position))
   }
 
@@ -231,7 +258,12 @@ export class World {
     if (!isNatural(call.spec, outcome)) this.altered = true
     // Told by somebody else than its own code.
     if (isUnknown && call.outcome === undefined && !session.live.has(position)) this.altered = true
-    if (isUnknown && call.outcome !== outcome) call.toldUnknown = call.wasUnknown = true
+    if (isUnknown && call.outcome !== outcome) {
+      call.toldUnknown = call.wasUnknown = true
+      call.unknownAt = ++this.#event
+    }
+    // Answered with what another one did: that is used up.
+    for (const other of this.calls.values()) if (other !== call && other.spec.effect !== undefined && outcome.startsWith(`{"of":${JSON.stringify(other.spec.position)},`)) other.consumed = true
     call.outcome = outcome
     call.excused = false
   }
