@@ -1,12 +1,12 @@
 /** All of it: the world, the store, the runs two at a time, and the verdicts. */
-import { rmSync } from 'node:fs'
+import { existsSync, rmSync } from 'node:fs'
 import { mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createRunner, sqliteStore } from '../../src/index.ts'
 import type { Traps } from './attempt.ts'
 import { start } from './children.ts'
-import type { Options } from './options.ts'
+import { UsageError, type Options } from './options.ts'
 import { planRuns } from './plan.ts'
 import type { WorldCaught } from './protocol.ts'
 import { loadConversations } from './recording.ts'
@@ -22,10 +22,11 @@ export interface Watching {
   readonly onFolder?: (folder: string) => void
 }
 
-/** @throws Error when the folder holds no such recordings. */
+/** @throws UsageError when the folder holds no such recordings. */
 export async function realworld(options: Options, { onVerdict, onFolder }: Watching = {}): Promise<Verdict[]> {
+  if (!existsSync(join(options.dir, 'tools.json'))) throw new UsageError(`there are no recordings in ${options.dir}: name their folder with --dir`)
   const runs = planRuns(loadConversations(options.dir), options)
-  if (runs.length === 0) throw new Error(options.only === undefined ? `there are no recordings in ${options.dir}` : `there is no recording ${options.only} in ${options.dir}`)
+  if (runs.length === 0) throw new UsageError(options.only === undefined ? `there are no recordings in ${options.dir}` : `there is no recording ${options.only} in ${options.dir}`)
   const folder = await mkdtemp(join(tmpdir(), 'holdfast-realworld-'))
   onFolder?.(folder)
   const remove = (): void => rmSync(folder, { recursive: true, force: true })
