@@ -60,6 +60,15 @@ function wrapExecute(name: string, tool: object, execute: Execute, policy: ToolP
   }
 }
 
+/** The approval that a call was given in the messages: such calls execute before any model request, and no response of this run asked for them. */
+function approvalOf({ messages, toolCallId }: ToolExecutionOptions<unknown>): { approvalId?: string } {
+  for (const { content } of messages ?? []) {
+    if (typeof content === 'string') continue
+    for (const part of content) if (part.type === 'tool-approval-request' && part.toolCallId === toolCallId) return { approvalId: part.approvalId }
+  }
+  return {}
+}
+
 function toolSpec(
   { drive, branch }: { drive: Drive; branch: string },
   name: string,
@@ -76,7 +85,7 @@ function toolSpec(
       branch,
       kind: 'tool',
       name,
-      place: { type: 'call', callId: call.toolCallId },
+      place: { type: 'call', callId: call.toolCallId, ...approvalOf(call) },
       // A call is known by the response that asked for it: arguments that a schema turned into something without a fingerprint do not matter.
       fingerprint: fingerprint(input) ?? hash('no fingerprint'),
       hasInput: true,

@@ -10,8 +10,11 @@ export type Place =
   | { readonly type: 'number' }
   /** By name, key and occurrence. */
   | { readonly type: 'key'; readonly key: string }
-  /** By the model response that asked for it and its call id; by number where no response asked for the id. */
-  | { readonly type: 'call'; readonly callId: string }
+  /**
+   * By the model response that asked for it and its call id. Where no response asked for the id: by the approval that it was given in
+   * the messages of the conversation; else by number.
+   */
+  | { readonly type: 'call'; readonly callId: string; readonly approvalId?: string }
 
 /** The part of a claim that only model requests have. */
 export interface ModelClaim {

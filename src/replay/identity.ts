@@ -6,6 +6,7 @@
  *   3/c:call_7/0      the first numbered step inside that call
  *   b:eu#1/0          the first numbered step of the branch `eu`, opened for the second time
  *   s:charge:17#0     the step `charge` with key `17`
+ *   p:approval-9      the call that approval `approval-9` in the messages let run
  *   3~1               what stands at the place of step 3 after its first record was superseded
  */
 
@@ -28,6 +29,9 @@ export const numbered = (branch: string, slot: number): string => join(branch, S
 /** The path of a tool call asked for by the model step `modelStep`; `occurrence` counts calls of one response that share an id. */
 export const called = (modelStep: string, callId: string, occurrence: number): string =>
   join(modelStep, occurrence === 0 ? `c:${escape(callId)}` : `c:${escape(callId)}#${occurrence}`)
+
+/** The path of a call that was approved in the messages that a conversation began with. */
+export const approved = (branch: string, approvalId: string): string => join(branch, `p:${escape(approvalId)}`)
 
 /** What is known by a name, a key and an occurrence: `s` a step, `b` a branch, `a` a child agent. */
 export const keyed = (branch: string, type: 's' | 'b' | 'a', name: string, key: string | undefined, occurrence: number): string =>

@@ -8,7 +8,7 @@ import type { AskedCall } from '../journal/entry.ts'
 import { Branch } from './branch.ts'
 import type { Claim, Note, Ticket, Verdict } from './claim.ts'
 import type { History, StepRecord } from './history.ts'
-import { keyed, MAIN, numbered, parentOf } from './identity.ts'
+import { approved, keyed, MAIN, numbered, parentOf } from './identity.ts'
 import { asksTheSame, matchNumbered } from './match.ts'
 import { Order, type Next } from './order.ts'
 import { divergenceReason } from './reason.ts'
@@ -55,6 +55,7 @@ export class Machine {
         if (claim.effect) branch.noteEffectOf(parentOf(asked)!)
         return this.#claimCalled(branch, claim, asked)
       }
+      if (claim.place.approvalId !== undefined) return this.#claimPlace(branch, claim, approved(branch.path, claim.place.approvalId))
     }
     return this.#claimNumbered(branch, claim)
   }
