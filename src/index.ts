@@ -27,7 +27,7 @@ export type { AttemptSummary, Entry, SuspendReason } from './journal/entry.ts'
 export type { RunFilter, RunRow, RunStatus, Store } from './journal/store.ts'
 export type { DurableModelOptions } from './ai-sdk/model.ts'
 export { repairMessages } from './ai-sdk/orphans.ts'
-export type { TextResult } from './ai-sdk/result.ts'
+export type { Recorded, TextResult } from './ai-sdk/result.ts'
 export type { ToolPolicies } from './ai-sdk/tools.ts'
 export { classifyError } from './reliability/index.ts'
 export type {

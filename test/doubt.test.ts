@@ -6,6 +6,11 @@ import { createRunner, currentStep, defineAgent, memoryStore, type RunnerOptions
 import { later, mortal } from './support/crash.ts'
 import { testModel, type Answer } from './support/model.ts'
 
+interface Receipt {
+  refunded: string
+  found?: boolean
+}
+
 interface Refunds {
   readonly made: { key: string; order: string }[]
   /** Every call of the tool's code. */
@@ -14,12 +19,12 @@ interface Refunds {
 }
 
 /** An agent that refunds order 7 and tells what the tool said. `asks` changes what the model does. */
-function refunding(policy: ToolPolicy<{ order: string }, unknown> = {}, answer?: (turn: number) => Answer) {
+function refunding(policy: ToolPolicy<{ order: string }, Receipt> = {}, answer?: (turn: number) => Answer) {
   const refunds: Refunds = { made: [], calls: 0, during: () => {} }
   const model = testModel(answer ?? ((turn) => (turn === 0 ? { calls: [{ id: 'c1', tool: 'refund', input: { order: '7' } }] } : { text: 'finished' })))
   const refund = tool({
     inputSchema: z.object({ order: z.string() }),
-    execute: async ({ order }) => {
+    execute: async ({ order }): Promise<Receipt> => {
       refunds.calls++
       const { idempotencyKey } = currentStep()!
       refunds.made.push({ key: idempotencyKey, order })
@@ -39,7 +44,7 @@ function refunding(policy: ToolPolicy<{ order: string }, unknown> = {}, answer?:
 const quick = { idleMs: 5, replayHoldMs: 20 } satisfies Partial<RunnerOptions>
 
 /** Runs until the process dies right after the refund took effect; gives back what the next process starts with. */
-async function killedAfterEffect(policy: ToolPolicy<{ order: string }, unknown> = {}) {
+async function killedAfterEffect(policy: ToolPolicy<{ order: string }, Receipt> = {}) {
   const scene = refunding(policy)
   const store = memoryStore()
   const dying = mortal(store)

@@ -9,6 +9,9 @@ export interface TextResult {
   readonly usage: unknown
 }
 
+/** What the run of a handler that returns `T` gives: results of the AI SDK's loops as {@link TextResult}, everything else as it is. */
+export type Recorded<T> = T extends { readonly totalUsage: unknown; readonly finishReason: unknown; readonly steps: unknown } ? TextResult : T
+
 interface SdkResult {
   readonly text: PromiseLike<string> | string
   readonly finishReason: PromiseLike<string> | string

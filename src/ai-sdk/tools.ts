@@ -1,5 +1,5 @@
 /** The AI SDK's tools as steps of a run. */
-import type { ToolExecutionOptions } from 'ai'
+import type { InferToolInput, InferToolOutput, Tool, ToolExecutionOptions } from 'ai'
 import { hash } from '../core/hash.ts'
 import { fingerprint } from '../journal/fingerprint.ts'
 import { resolveToolPolicy, validateToolPolicies, type ResolvedToolPolicy, type ToolPolicy } from '../reliability/index.ts'
@@ -13,7 +13,10 @@ import { outside, type OutsidePolicy } from './outside.ts'
 /** Tools by name. Wider than the AI SDK's `ToolSet`, so that every set that is one can be passed on as it is. */
 export type Tools = Readonly<Record<string, object>>
 
-export type ToolPolicies<TOOLS> = { readonly [NAME in keyof TOOLS]?: ToolPolicy<never, unknown> }
+/** A policy for each tool that has one; `reconcile` and `effectKey` are given the tool's own input. */
+export type ToolPolicies<TOOLS> = { readonly [NAME in keyof TOOLS]?: PolicyOf<TOOLS[NAME]> }
+
+type PolicyOf<TOOL> = TOOL extends Tool ? ToolPolicy<InferToolInput<TOOL>, InferToolOutput<TOOL>> : ToolPolicy<never, unknown>
 
 type Execute = (input: unknown, options: ToolExecutionOptions<unknown>) => unknown
 
@@ -28,7 +31,7 @@ export function wrapTools<TOOLS extends Tools>(tools: TOOLS, policies: ToolPolic
   const wrapped = Object.entries(tools).map(([name, tool]) => {
     const { execute } = tool as { execute?: Execute }
     if (typeof execute !== 'function') return [name, tool]
-    const policy = policies[name]
+    const policy = policies[name] as ToolPolicy<never, unknown> | undefined
     // Without the runner's defaults, to find what contradicts itself before anything runs.
     resolveToolPolicy(policy, `tools.${name}`)
     const copy = Object.create(Object.getPrototypeOf(tool), Object.getOwnPropertyDescriptors(tool)) as object

@@ -1,4 +1,6 @@
 /** A run of a runner that has neither store nor policies: nothing is wrapped, nothing is recorded. */
+import { settleResult, type Recorded } from '../ai-sdk/result.ts'
+import type { Agent } from './agent.ts'
 import type { Run } from './run.ts'
 
 export function plainRun(runId: string, signal: AbortSignal): Run {
@@ -12,7 +14,7 @@ export function plainRun(runId: string, signal: AbortSignal): Run {
     step: async <T>(_name: string, options: object | (() => PromiseLike<T> | T), fn?: () => PromiseLike<T> | T) => (typeof options === 'function' ? (options as () => T)() : fn!()),
     read: async <T>(_name: string, options: object | (() => PromiseLike<T> | T), fn?: () => PromiseLike<T> | T) => (typeof options === 'function' ? (options as () => T)() : fn!()),
     branch: async (_key, fn) => fn(),
-    agent: async (child, input) => child.handler(run, input),
+    agent: async <INPUT, RESULT>(child: Agent<INPUT, RESULT>, input: INPUT) => (await settleResult(await child.handler(run, input))) as Recorded<RESULT>,
   }
   return run
 }

@@ -2,7 +2,7 @@
 import type { LanguageModelV4 } from '@ai-sdk/provider'
 import { wrapModel, type DurableModelOptions, type Locate } from '../ai-sdk/model.ts'
 import type { OutsidePolicy } from '../ai-sdk/outside.ts'
-import { settleResult } from '../ai-sdk/result.ts'
+import { settleResult, type Recorded } from '../ai-sdk/result.ts'
 import { wrapTools, type ToolPolicies, type Tools } from '../ai-sdk/tools.ts'
 import { isAsyncIterable } from '../ai-sdk/iterator.ts'
 import { HoldfastError } from '../errors.ts'
@@ -54,7 +54,7 @@ export interface Run {
    */
   branch<T>(key: string, fn: () => PromiseLike<T> | T): Promise<T>
   /** Runs another agent as a part of this run, with a branch and a recorded result of its own. */
-  agent<INPUT, RESULT>(child: Agent<INPUT, RESULT>, input: INPUT, options?: { readonly key?: string | number }): Promise<RESULT>
+  agent<INPUT, RESULT>(child: Agent<INPUT, RESULT>, input: INPUT, options?: { readonly key?: string | number }): Promise<Recorded<RESULT>>
 }
 
 /** The run of a drive; steps belong to the branch that is current where they are asked for. */
@@ -95,7 +95,7 @@ export function runOf(drive: Drive): Run {
           hasInput: true,
         },
         timeoutMs: undefined,
-      }) as Promise<RESULT>,
+      }) as Promise<Recorded<RESULT>>,
   }
 }
 

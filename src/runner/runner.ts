@@ -4,7 +4,7 @@ import { sleep } from '../core/clock.ts'
 import { HoldfastError } from '../errors.ts'
 import { unlink, type Placed } from '../journal/chain.ts'
 import type { RunFilter, RunRow, Store } from '../journal/store.ts'
-import { settleResult } from '../ai-sdk/result.ts'
+import { settleResult, type Recorded } from '../ai-sdk/result.ts'
 import { memoryStore } from '../stores/memory.ts'
 import { countDriven } from '../run/current.ts'
 import type { StampedEvent } from '../run/events.ts'
@@ -19,20 +19,20 @@ import { decide, type DecisionInput } from './resolve.ts'
 
 export interface CallOptions {
   /** Ends this attempt when it aborts; the run stays resumable. The call rejects with the signal's reason. */
-  readonly signal?: AbortSignal
+  readonly signal?: AbortSignal | undefined
   /** Goes on although the agent's version, its name or the input is not what the run was started with. Default false. */
   readonly allowMismatch?: boolean
   /** Drives a stalled run once more. Default false. */
   readonly force?: boolean
   /** Told what happens in this call, after the runner's own `onEvent`. */
-  readonly onEvent?: (event: StampedEvent) => void
+  readonly onEvent?: ((event: StampedEvent) => void) | undefined
 }
 
 export interface RunOptions extends CallOptions {
   /** The id of the run: the same id resumes it. May be left out only where the runner has no store. */
-  readonly runId?: string
+  readonly runId?: string | undefined
   /** Groups runs, such as the turns of one chat. */
-  readonly threadId?: string
+  readonly threadId?: string | undefined
 }
 
 export interface ResumeOptions extends CallOptions {
@@ -48,11 +48,11 @@ export interface Runner {
    * @throws HoldfastError `RUN_FAILED` with the handler's error as cause (or the handler's own HoldfastError), `RUN_MISMATCH`,
    * `MISSING_RUN_ID`, `INVALID_RUN_ID`, `UNKNOWN_AGENT`, `VALUE_NOT_STORABLE` for an input that cannot be encoded, a `STORE_...` code.
    */
-  run<INPUT, RESULT>(agent: Agent<INPUT, RESULT> | string, input: INPUT, options?: RunOptions): Promise<Outcome<RESULT>>
+  run<INPUT, RESULT>(agent: Agent<INPUT, RESULT> | string, input: INPUT, options?: RunOptions): Promise<Outcome<Recorded<RESULT>>>
   /** Goes on with a run whose input is in the journal. @throws HoldfastError as {@link Runner.run}, and `UNKNOWN_RUN`, `UNKNOWN_STEP`, `RUN_STALLED`. */
   resume(runId: string, options?: ResumeOptions): Promise<Outcome>
   /** As `run`, told event by event; `.outcome` is what `run` would have given. */
-  stream<INPUT, RESULT>(agent: Agent<INPUT, RESULT> | string, input: INPUT, options?: RunOptions): RunStream<RESULT>
+  stream<INPUT, RESULT>(agent: Agent<INPUT, RESULT> | string, input: INPUT, options?: RunOptions): RunStream<Recorded<RESULT>>
   /** Waits until the run has come to an end, whoever drives it. Looks every `pollMs` (default 200). @throws HoldfastError `UNKNOWN_RUN`, `RUN_FAILED`. */
   result(runId: string, options?: { readonly signal?: AbortSignal; readonly pollMs?: number }): Promise<Outcome>
   /**
@@ -98,21 +98,21 @@ class DefaultRunner implements Runner {
     this.#store = options.store ?? memoryStore()
   }
 
-  async run<INPUT, RESULT>(agent: Agent<INPUT, RESULT> | string, input: INPUT, options: RunOptions = {}): Promise<Outcome<RESULT>> {
+  async run<INPUT, RESULT>(agent: Agent<INPUT, RESULT> | string, input: INPUT, options: RunOptions = {}): Promise<Outcome<Recorded<RESULT>>> {
     const known = this.#agent(agent)
     const runId = options.runId === undefined && !this.#options.store ? `run-${randomUUID()}` : checkRunId(options.runId)
-    if (this.#options.isPlain) return this.#runPlain(known, runId, input, options) as Promise<Outcome<RESULT>>
+    if (this.#options.isPlain) return this.#runPlain(known, runId, input, options) as Promise<Outcome<Recorded<RESULT>>>
     return this.#drive(options, {
       runId,
       start: { agent: known, input, ...(options.threadId !== undefined && { threadId: options.threadId }) },
-    }) as Promise<Outcome<RESULT>>
+    }) as Promise<Outcome<Recorded<RESULT>>>
   }
 
   async resume(runId: string, options: ResumeOptions = {}): Promise<Outcome> {
     return this.#drive(options, { runId: checkRunId(runId), ...(options.redo !== undefined && { redo: options.redo }) })
   }
 
-  stream<INPUT, RESULT>(agent: Agent<INPUT, RESULT> | string, input: INPUT, options: RunOptions = {}): RunStream<RESULT> {
+  stream<INPUT, RESULT>(agent: Agent<INPUT, RESULT> | string, input: INPUT, options: RunOptions = {}): RunStream<Recorded<RESULT>> {
     return new EventStream((onEvent) => this.run(agent, input, { ...options, onEvent: both(options.onEvent, onEvent) }))
   }
 
