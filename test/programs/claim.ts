@@ -45,7 +45,7 @@ export async function claimed<T>(session: Session, line: Line, spec: CallSpec, a
   }
   const { error } = ended
   const isOurs = HoldfastError.isInstance(error)
-  if (isOurs && !EXPECTED.has(error.code) && !(session.program.unstable && error.code === 'AMBIGUOUS_STEP')) world.violate('unexpected-error', `${spec.kind} ${position}: ${error.code} ${error.message}`)
+  if (isOurs && !session.zombie && !EXPECTED.has(error.code) && !(session.program.unstable && error.code === 'AMBIGUOUS_STEP')) world.violate('unexpected-error', `${spec.kind} ${position}: ${error.code} ${error.message}`)
   world.deliver(session, call, describeError(error), isOurs && error.code === 'OUTCOME_UNKNOWN')
   throw error
 }

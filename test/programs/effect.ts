@@ -17,17 +17,17 @@ export interface Body {
 }
 
 export async function perform({ session, position, does, key, output, repeatable }: Body): Promise<unknown> {
-  if (session.cross('before body')) return never()
+  await session.cross('before body')
   const { world } = session
   const start = world.start(session, position, key)
   const isFlaky = does === 'flaky' && (!repeatable || world.nthTry(position) <= 2)
   await session.latency()
   const hasEffect = does === 'ok' || does === 'reset-after' || does === 'hang-after' || does === 'late' || (does === 'flaky' && !isFlaky)
   if (does === 'late') await session.wait(LATE_MS)
-  if (session.cross('before effect')) return never()
+  await session.cross('before effect')
   if (hasEffect) world.effect(position, key ?? position, output)
   await session.latency()
-  if (session.cross('after effect')) return never()
+  await session.cross('after effect')
   if (does === 'hang-before' || does === 'hang-after') return never()
   start.over = true
   // Whoever waits longer hears of it.

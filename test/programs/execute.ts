@@ -39,6 +39,7 @@ type Ended =
   | { readonly type: 'outcome'; readonly outcome: Outcome }
   | { readonly type: 'threw'; readonly error: unknown }
   | { readonly type: 'killed' }
+  | { readonly type: 'paused' }
   | { readonly type: 'endless' }
 
 export async function execute(program: Program): Promise<Execution> {
@@ -64,7 +65,9 @@ export async function execute(program: Program): Promise<Execution> {
       return done()
     }
     const disturbance: Disturbance = program.attempts[number - 1] ?? {}
+    const former: Session | undefined = session
     session = new Session({ program, world, timeline, number, disturbance })
+    if (former?.isPaused) session.wakes(former, former.disturbance.thaw ?? 1)
     runner = runnerOf(session, storeOf(session, store, deadOwners))
     const ended = await attempt(session, runner)
     if (number === 1) crossings = session.crossings
@@ -73,12 +76,17 @@ export async function execute(program: Program): Promise<Execution> {
       case 'endless':
         world.violate('endless', `attempt ${number} does not end: open are ${[...session.open.keys()].join(', ') || 'no calls'}`)
         return done()
+      case 'paused':
+        await timeline.pass(LEASE_MS + 1)
+        continue
       case 'killed':
         kills++
         if (disturbance.knownDead) deadOwners.add(session.name)
         else await timeline.pass(LEASE_MS + 1)
         break
       case 'threw': {
+        // The end of a run that asks for something else each time.
+        if (program.unstable && HoldfastError.isInstance(ended.error) && ended.error.code === 'RUN_STALLED') return done()
         if (!isExplained(ended.error, disturbance)) {
           world.violate('unexpected-error', `attempt ${number} threw ${String(ended.error)}`)
           return done()
@@ -132,6 +140,7 @@ function observe(session: Session, event: StampedEvent): void {
   const { world } = session
   const at = position()
   if ('step' in event && at !== undefined) world.steps.set(event.step, at)
+  if (event.type === 'step-waiting') world.log.push(`${session.name} ${at} (${event.step}) waits: ${event.reason.message.slice(0, 120)}`)
   if (event.type === 'step-finished' && at !== undefined) world.announce(session, at)
   if (event.type === 'replay-diverged') world.log.push(`${session.name} diverged at ${event.step}: ${event.reason}`)
   if (event.type === 'warning' && event.code === 'NOT_RECORDED' && at !== undefined) session.unrecorded.add(at)
@@ -143,11 +152,15 @@ async function attempt(session: Session, runner: Runner): Promise<Ended> {
   let ended: Ended | undefined
   const call = session.number % 2 === 1 ? runner.run('program', { program: program.seed }, { runId: RUN_ID }) : resumeOrRun(runner, program)
   call.then(
-    (outcome) => { ended ??= { type: 'outcome', outcome } },
+    (outcome) => {
+      ended ??= { type: 'outcome', outcome }
+      if (outcome.status === 'completed' && session.drove && world.owner !== session) world.violate('zombie', `${session.name} completes the run although ${world.owner?.name} owns it`)
+    },
     (error: unknown) => { ended ??= { type: 'threw', error } },
   )
   const isOver = (): boolean => {
     if (session.frozen) ended ??= { type: 'killed' }
+    if (session.isPaused) ended ??= { type: 'paused' }
     return ended !== undefined || world.violations.length > 0
   }
   const inTime = await timeline.drive(isOver, timeline.now() + MAX_ATTEMPT_MS, MAX_TIMERS)

@@ -17,7 +17,7 @@ const TOOLS: readonly ToolName[] = ['pay', 'mail', 'order', 'note', 'post', 'put
 const TROUBLES: readonly Behaviour[] = ['error', 'reset-before', 'reset-after', 'hang-before', 'hang-after', 'late', 'flaky']
 const FAULTS = ['busy', 'wait', 'break', 'fatal'] as const
 const VIAS: readonly Via[] = ['hand', 'hand-stream', 'generateText', 'streamText']
-const DISTURBANCES = ['kill', 'close', 'refuse', 'width', 'version'] as const
+const DISTURBANCES = ['kill', 'pause', 'close', 'refuse', 'width', 'version'] as const
 
 class Maker {
   readonly #random: Random
@@ -74,6 +74,7 @@ class Maker {
       (this.#disturbances.includes(which) || (which === 'version' && this.#unstable === 'diverge')) && this.#chance(p)
     return {
       ...(may('kill', 0.9) && { kill: this.#round(this.#random()), knownDead: this.#chance(0.5) }),
+      ...(may('pause', 0.4) && { pause: this.#round(this.#random()), thaw: 1 + this.#below(60) }),
       ...(may('close', 0.3) && { close: this.#round(this.#random()) }),
       ...(may('refuse', 0.4) && { refuse: this.#list(1, 2, () => 1 + this.#below(25)) }),
       ...(may('width', 0.5) && { width: 1 + this.#below(3) }),

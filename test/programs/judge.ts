@@ -30,6 +30,7 @@ export function placed(program: Program, { crossings }: Pick<Execution, 'crossin
     attempts: program.attempts.map((each) => ({
       ...each,
       ...(each.kill !== undefined && { kill: place(each.kill) }),
+      ...(each.pause !== undefined && { pause: place(each.pause) }),
       ...(each.close !== undefined && { close: place(each.close) }),
     })),
   }

@@ -113,6 +113,10 @@ export interface Disturbance {
   readonly kill?: number
   /** After the kill the next process knows that this one is dead; otherwise its lease has to run out. */
   readonly knownDead?: boolean
+  /** The process stands still from this crossing on (or the next one that is not right before an effect), until another has taken over. */
+  readonly pause?: number
+  /** At this crossing of the next attempt it goes on, as if no time had passed. */
+  readonly thaw?: number
   /** The runner is closed in an orderly way at this crossing; below 1 as with `kill`. */
   readonly close?: number
   /** Appends that the store refuses, by their number in the attempt, from 1. */

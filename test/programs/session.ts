@@ -22,6 +22,15 @@ export class Session {
   readonly random: Random
   /** Nothing of it happens any more. */
   frozen = false
+  /** It was paused: another process may have taken over. */
+  zombie = false
+  /** It has taken the lease. */
+  drove = false
+  #paused: PromiseWithResolvers<void> | undefined
+  /** Timers that fell due while it was paused. */
+  readonly #late: (() => void)[] = []
+  #former: Session | undefined
+  #thawAt = 0
   /** Crossings so far. */
   crossings = 0
   /** Where it was killed, for the log. */
@@ -69,15 +78,54 @@ export class Session {
     return `#${this.number}`
   }
 
-  /** Crosses a seam. True: the process is dead, nothing may follow. */
-  cross(seam: string): boolean {
-    if (this.frozen) return true
+  /** Crosses a seam: never returns in a dead process, and not before a paused one goes on. */
+  async cross(seam: string): Promise<void> {
+    this.#count(seam)
+    await this.#gate()
+  }
+
+  /** Resolves when the process may go on. */
+  async #gate(): Promise<void> {
+    while (this.#paused && !this.frozen) await this.#paused.promise
+    if (this.frozen) await never()
+  }
+
+  #count(seam: string): void {
+    if (this.frozen) return
     this.timeline.activity++
     this.crossings++
-    if (this.crossings === this.disturbance.close) this.onClose()
-    if (this.crossings !== this.disturbance.kill) return false
-    this.kill(seam)
-    return true
+    const { kill, close, pause } = this.disturbance
+    if (this.crossings === close) this.onClose()
+    if (this.crossings === this.#thawAt) this.#former?.thaw()
+    // Right before an effect, what was about to happen still does (R18): that is no place to look at.
+    if (pause !== undefined && this.crossings >= pause && !this.zombie && !seam.includes('effect') && !seam.includes('body')) this.#pause(seam)
+    if (this.crossings === kill) this.kill(seam)
+  }
+
+  /** Stands still for longer than its lease, while others go on. */
+  #pause(seam: string): void {
+    this.zombie = true
+    this.#paused = Promise.withResolvers()
+    this.world.log.push(`${this.name} PAUSED at crossing ${this.crossings}, ${seam}`)
+  }
+
+  /** Goes on, as if no time had passed. */
+  thaw(): void {
+    if (!this.#paused) return
+    this.world.log.push(`${this.name} goes on`)
+    this.#paused.resolve()
+    this.#paused = undefined
+    for (const fire of this.#late.splice(0)) fire()
+  }
+
+  /** `former` goes on when this one has crossed so many seams. */
+  wakes(former: Session, at: number): void {
+    this.#former = former
+    this.#thawAt = at
+  }
+
+  get isPaused(): boolean {
+    return this.#paused !== undefined
   }
 
   kill(seam: string): void {
@@ -104,14 +152,24 @@ export class Session {
     now: () => this.timeline.now(),
     timer: (ms, fn) => {
       if (this.frozen) return () => {}
-      return this.timeline.timer(ms, () => {
-        if (!this.cross('clock')) fn()
-      })
+      let armed = true
+      const fire = (): void => {
+        if (!armed || this.frozen) return
+        if (this.#paused) return void this.#late.push(fire)
+        this.#count('clock')
+        if (this.#paused) this.#late.push(fire)
+        else if (!this.frozen) fn()
+      }
+      const disarm = this.timeline.timer(ms, fire)
+      return () => {
+        armed = false
+        disarm()
+      }
     },
     idle: async () => {
-      if (this.frozen) return never()
+      await this.#gate()
       await this.timeline.idle()
-      return this.frozen ? never() : undefined
+      await this.#gate()
     },
   }
 }

@@ -7,17 +7,17 @@ export function storeOf(session: Session, store: Store, deadOwners: ReadonlySet<
   let appends = 0
 
   const call = async <T>(seam: string, perform: () => Promise<T>): Promise<T> => {
-    if (session.cross(`before ${seam}`)) return never()
+    await session.cross(`before ${seam}`)
     await session.latency()
     if (session.frozen) return never()
     let result: T
     try {
       result = await perform()
     } catch (error) {
-      if (session.cross(`after ${seam}`)) return never()
+      await session.cross(`after ${seam}`)
       throw error
     }
-    if (session.cross(`after ${seam}`)) return never()
+    await session.cross(`after ${seam}`)
     await session.latency()
     return session.frozen ? never() : result
   }
@@ -33,7 +33,14 @@ export function storeOf(session: Session, store: Store, deadOwners: ReadonlySet<
     }),
     list: (filter) => call('list', () => store.list(filter)),
     read: (runId, after) => call('read', () => store.read(runId, after)),
-    take: (runId, lease) => call('take', () => store.take(runId, { ...lease, owner: JSON.stringify({ ...JSON.parse(lease.owner), id: session.name }) })),
+    take: (runId, lease) => call('take', async () => {
+      const token = await store.take(runId, { ...lease, owner: JSON.stringify({ ...JSON.parse(lease.owner), id: session.name }) })
+      if (token !== null) {
+        session.world.owner = session
+        session.drove = true
+      }
+      return token
+    }),
     renew: (runId, token, until) => call('renew', () => store.renew(runId, token, until)),
     append: (runId, batch) => call('append', async () => {
       appends++

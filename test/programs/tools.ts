@@ -59,11 +59,11 @@ export function toolsOf(session: Session, runPart: (part: string, position: stri
 }
 
 async function askWorld(session: Session, { idempotencyKey }: DoubtfulCall<unknown>): Promise<Reconciled<unknown>> {
-  if (session.cross('before reconcile')) return never()
+  await session.cross('before reconcile')
   await session.latency()
   if (session.frozen) return never()
   const effect = session.world.ask(session, idempotencyKey)
-  if (session.cross('after reconcile')) return never()
+  await session.cross('after reconcile')
   return effect ? { status: 'completed', output: effect.output } : { status: 'not-done' }
 }
 

@@ -28,6 +28,8 @@ export type ViolationKind =
   | 'unresolvable'
   /** A run that is told to have ended runs again, or ends otherwise. */
   | 'ended-again'
+  /** A process that has lost the run does something that only its owner may. */
+  | 'zombie'
   /** The summary of an attempt does not agree with what was seen. */
   | 'summary'
 

@@ -84,6 +84,8 @@ export class World {
   readonly log: string[] = []
   /** Something legitimately came out otherwise than without disturbance: the result may differ. */
   altered = false
+  /** The process that took the lease last. */
+  owner: Session | undefined
   requests = 0
   #event = 0
   decisions = 0
@@ -119,6 +121,7 @@ export class World {
     const { spec } = call
     session.live.add(position)
     this.log.push(`${session.name} starts ${position}`)
+    if (session.zombie) return this.#startLate(session, call, key)
     if (!session.program.unstable && call.finished >= (spec.twins ?? 1) && !call.excused && !call.authorised) {
       this.violate('not-replayed', `${spec.kind} ${position} was recorded, and runs again in attempt ${session.number}`)
     }
@@ -136,6 +139,14 @@ export class World {
       call.consumed = false
     }
     if (!session.program.unstable) this.#checkKey(call, key)
+    const start: Start = { session, key, over: false }
+    call.starts.push(start)
+    return start
+  }
+
+  /** A process that was paused: what it does is harmless as long as it has no effects, and nobody else owns the run. */
+  #startLate(session: Session, call: Call, key: string | undefined): Start {
+    if (!call.spec.repeatable && this.owner !== session) this.violate('zombie', `${session.name} starts ${call.spec.position} although ${this.owner?.name} owns the run`)
     const start: Start = { session, key, over: false }
     call.starts.push(start)
     return start
@@ -252,6 +263,7 @@ export class World {
   deliver(session: Session, call: Call, outcome: string, isUnknown: boolean): void {
     const { position, twins } = call.spec
     this.log.push(`${session.name} delivers ${position}: ${outcome}`)
+    if (session.zombie && this.owner !== session) return
     if (!session.program.unstable && call.outcome !== undefined && call.outcome !== outcome && !session.isFresh(position) && twins === undefined && !call.excused) {
       this.violate('replayed-otherwise', `${position} was ${call.outcome}, is ${outcome} in attempt ${session.number}`)
     }
