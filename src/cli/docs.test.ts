@@ -28,7 +28,7 @@ describe('docs/cli.md', () => {
       CREATED, started(1), ended('model 0 m', value(1)), began('tool 0/c:a refund'), { type: 'warning', code: 'NOT_RECORDED', message: 'm' }, attemptEnded(1),
       { type: 'superseded', by: 'divergence', step: '0', reason: 'r', ids: [] }, { type: 'config-changed', step: '0', changed: [], config: 'c' },
       { type: 'settled', step: '9', by: 'reconcile', settlement: { type: 'not-done' } },
-      { type: 'decision', inbox: 1, step: '9', effect: { name: 'x', key: '' }, fingerprint: 'f', decision: { type: 'skip' } },
+      { type: 'decision', inbox: 1, step: '9', effect: { name: 'x', key: '' }, fingerprint: 'f', since: 1, decision: { type: 'skip' } },
       { type: 'run-ended', status: 'failed', error: encode(new Error('m')) },
     )
     const row = rowOf(entries, 'failed')

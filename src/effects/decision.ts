@@ -1,5 +1,6 @@
 /** Decisions about effects: which of them answer a step (R5: a decision belongs to the effect and is consumed by the next start). */
 import type { EffectRef } from '../journal/entry.ts'
+import { parentOf, turnOf } from '../replay/identity.ts'
 import { isExpected } from './doubt.ts'
 import type { Effect, Ledger, TakenDecision } from './ledger.ts'
 
@@ -14,20 +15,43 @@ export interface DecidedCall {
   readonly keyed: boolean
 }
 
-/** The newest decision about the step itself. `used`: decisions that are being used up. */
-export const decisionAbout = (ledger: Ledger, step: string, used: (inbox: number) => boolean): TakenDecision | undefined =>
-  ledger.decisions.findLast((d) => !d.consumed && d.step === step && !used(d.inbox))
+export interface DecisionContext {
+  /** Decisions that are being used up. */
+  readonly isTaken: (inbox: number) => boolean
+  /** Nothing can be asked for under this path any more. */
+  readonly isGone: (step: string) => boolean
+}
+
+/** The newest decision about the step itself. */
+export const decisionAbout = (ledger: Ledger, step: string, { isTaken }: Pick<DecisionContext, 'isTaken'>): TakenDecision | undefined =>
+  ledger.decisions.findLast((d) => !d.consumed && d.step === step && !isTaken(d.inbox))
+
+/** Of `blockers`, those that a decision lets a call pass: what it was made about, as far as that had started by then. */
+export function clearedBy(decision: TakenDecision, blockers: readonly Effect[]): readonly Effect[] {
+  const about = blockers.filter((b) => b.step.id === decision.step)
+  return (about.length > 0 ? about : blockers).filter((b) => b.startedSeq <= decision.since)
+}
 
 /**
- * The newest decision that lets a blocked call pass: made about the call itself, about what blocks it (unless that comes
- * back for its decision itself), or about a call that was blocked in an earlier attempt and never started (its id may
- * differ by now). What answers a call was decided for its arguments; leave to run again or to skip, for the effect.
+ * The newest decision that lets a blocked call pass: made about the call itself; about what blocks it, unless that comes
+ * back for its decision itself; or about a call that diverged away before it could use it. That one is the call of the
+ * same turn; where the turns differ, the only one that it can be. When in doubt whose it is, nobody has it.
  */
-export function decisionFor(ledger: Ledger, call: DecidedCall, blockers: readonly Effect[], used: (inbox: number) => boolean): TakenDecision | undefined {
-  return ledger.decisions.findLast((d) => {
-    if (d.consumed || used(d.inbox) || !sameEffect(d.effect, call.ref)) return false
-    if (d.step === call.step || blockers.some((b) => b.step.id === d.step && !isExpected(b))) return true
-    const answers = d.decision.type === 'result' || d.decision.type === 'reuse'
-    return !ledger.effects.has(d.step) && (!answers || call.keyed || d.fingerprint === call.fingerprint)
-  })
+export function decisionFor(ledger: Ledger, call: DecidedCall, blockers: readonly Effect[], context: DecisionContext): TakenDecision | undefined {
+  const open = ledger.decisions.filter((d) => !d.consumed && !context.isTaken(d.inbox) && sameEffect(d.effect, call.ref) && clearedBy(d, blockers).length > 0)
+  const own = open.findLast((d) => d.step === call.step || blockers.some((b) => b.step.id === d.step && !isExpected(b)))
+  if (own) return own
+  const astray = open.filter((d) => !ledger.effects.has(d.step) && context.isGone(d.step))
+  const sameTurn = astray.findLast((d) => turnOf(d.step) === turnOf(call.step))
+  if (sameTurn) return sameTurn
+  const [only, ...others] = astray
+  if (!only || others.length > 0 || branchOf(only.step) !== branchOf(call.step)) return undefined
+  return call.keyed || only.fingerprint === call.fingerprint ? only : undefined
+}
+
+/** The line of steps that a call belongs to: a call stands below the response that asked for it. */
+function branchOf(step: string): string {
+  const turn = turnOf(step)
+  const parent = parentOf(turn) ?? ''
+  return turn.slice(turn.lastIndexOf('/') + 1).startsWith('c:') ? (parentOf(parent) ?? '') : parent
 }

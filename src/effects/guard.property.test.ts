@@ -62,7 +62,7 @@ class World {
       case 'decide': {
         this.decisions.push({ step: id, type: decision, key: keyOf(n), used: false })
         const made: Decision = decision === 'result' ? { type: 'result', value: { json: 'by hand' } } : { type: decision }
-        this.#apply({ type: 'decision', at: 0, inbox: this.decisions.length - 1, step: id, effect: effectOf(n), fingerprint: argsOf(n), decision: made })
+        this.#apply({ type: 'decision', at: 0, inbox: this.decisions.length - 1, step: id, effect: effectOf(n), fingerprint: argsOf(n), since: 1_000, decision: made })
         break
       }
     }
@@ -72,7 +72,7 @@ class World {
     const verdict = guard(
       this.ledger,
       { step: id, ref: effectOf(n), fingerprint: argsOf(n), policy },
-      { isRunning: (step) => this.facts.get(step)?.open === 'running', asked: this.asked, taken: { effects: new Set(), decisions: new Set() } },
+      { isRunning: (step) => this.facts.get(step)?.open === 'running', asked: this.asked, taken: { effects: new Set(), decisions: new Set() }, isGone: () => false },
     )
     this.verdicts.push(verdict.type)
     if (verdict.type === 'reconcile') {
@@ -138,12 +138,15 @@ class World {
       fact.ended = true
       if (outcome.type === 'unknown') fact.open = 'told unknown'
       else Object.assign(fact, { open: 'no', happened: outcome.type === 'value' })
+    } else if (outcome.type === 'value') {
+      // Answered without a start: from now on this call stands for the effect.
+      this.facts.set(id, { key: keyOf(n), args: argsOf(n), open: 'no', happened: true, ended: true, superseded: false, used: false })
     }
     this.#apply({ type: 'step-ended', at: 0, step: refOf(id), fingerprint: argsOf(n), effect: effectOf(n), outcome, tries: 1, ms: 0 })
   }
 
   #apply(entry: Entry): void {
-    this.ledger.apply(entry)
+    this.ledger.apply(entry, 0)
   }
 }
 

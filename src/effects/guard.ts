@@ -1,6 +1,6 @@
 /** The guard: whether a step with effects may start now, is answered, is asked about, or waits (R5, R6). Pure. */
 import type { EffectRef, Outcome } from '../journal/entry.ts'
-import { decisionAbout, decisionFor } from './decision.ts'
+import { clearedBy, decisionAbout, decisionFor, type DecisionContext } from './decision.ts'
 import { isExpected, isInDoubt, isUnknown } from './doubt.ts'
 import { wouldBeRepeated, type Effect, type Ledger, type TakenDecision } from './ledger.ts'
 
@@ -34,7 +34,8 @@ export type GuardVerdict =
   /** Ask the outside world about this effect, append what it says, and guard again. */
   | { readonly type: 'reconcile'; readonly effect: Effect }
   /** `in-doubt`: nobody knows whether `effects` happened. `repeat`: they did, and this call would do it again. */
-  | { readonly type: 'wait'; readonly why: 'in-doubt' | 'repeat'; readonly effects: readonly Effect[] }
+  /** `about`: the step that somebody has to decide about. */
+  | { readonly type: 'wait'; readonly why: 'in-doubt' | 'repeat'; readonly about: string; readonly effects: readonly Effect[] }
 
 export interface GuardContext {
   readonly isRunning: (step: string) => boolean
@@ -42,6 +43,8 @@ export interface GuardContext {
   readonly asked: ReadonlySet<string>
   /** What other calls are using up right now: given to them, and not written down yet. */
   readonly taken: { readonly effects: ReadonlySet<string>; readonly decisions: ReadonlySet<number> }
+  /** Nothing can be asked for under this path any more. */
+  readonly isGone: (step: string) => boolean
 }
 
 export function guard(ledger: Ledger, call: GuardedCall, context: GuardContext): GuardVerdict {
@@ -49,20 +52,21 @@ export function guard(ledger: Ledger, call: GuardedCall, context: GuardContext):
   const decisions: number[] = []
   const consumes: Consumption = { effects, decisions }
 
-  const isTaken = (inbox: number): boolean => decisions.includes(inbox) || context.taken.decisions.has(inbox)
+  const deciding: DecisionContext = { isTaken: (inbox) => decisions.includes(inbox) || context.taken.decisions.has(inbox), isGone: context.isGone }
 
   const own = ledger.effects.get(call.step)
   if (own && own.state !== 'not-done') {
-    const decided = decisionAbout(ledger, call.step, isTaken)
+    const decided = decisionAbout(ledger, call.step, deciding)
     if (decided) {
       decisions.push(decided.inbox)
-      if (decided.decision.type !== 'rerun') return carryOut(decided, own, { effects: [own.step.id], decisions })
+      // What it is answered with becomes its outcome; that nobody knows stands as before.
+      if (decided.decision.type !== 'rerun') return carryOut(decided, own, consumes)
     } else if (own.state === 'completed' && own.outcome) {
       return { type: 'answer', outcome: own.outcome, consumes }
     } else if (isUnknown(own, context.isRunning)) {
       if (call.policy.onIncomplete === 'skip') return { type: 'skip', consumes }
       if (call.policy.onIncomplete === 'reconcile' && !context.asked.has(own.step.id)) return { type: 'reconcile', effect: own }
-      if (call.policy.onIncomplete !== 'rerun') return { type: 'wait', why: 'in-doubt', effects: [own] }
+      if (call.policy.onIncomplete !== 'rerun') return { type: 'wait', why: 'in-doubt', about: call.step, effects: [own] }
     }
   }
 
@@ -71,12 +75,12 @@ export function guard(ledger: Ledger, call: GuardedCall, context: GuardContext):
     const [first] = blockers
     if (!first) return { type: 'start', consumes: { effects, decisions: [...decisions, ...leftOver(ledger, call, decisions)] } }
 
-    const decided = decisionFor(ledger, { ...call, keyed: call.policy.keyed }, blockers, isTaken)
+    const decided = decisionFor(ledger, { ...call, keyed: call.policy.keyed }, blockers, deciding)
     if (decided) {
       decisions.push(decided.inbox)
-      const about = blockers.find((b) => b.step.id === decided.step)
-      effects.push(...(about ? [about] : blockers).map((b) => b.step.id))
-      if (decided.decision.type !== 'rerun') return carryOut(decided, about ?? blockers.findLast((b) => b.outcome) ?? first, consumes)
+      const cleared = clearedBy(decided, blockers)
+      effects.push(...cleared.map((b) => b.step.id))
+      if (decided.decision.type !== 'rerun') return carryOut(decided, cleared.findLast((b) => b.outcome) ?? first, consumes)
       continue
     }
 
@@ -90,7 +94,9 @@ export function guard(ledger: Ledger, call: GuardedCall, context: GuardContext):
       const next = doubtful.find((b) => !context.asked.has(b.step.id))
       if (next) return { type: 'reconcile', effect: next }
     }
-    return { type: 'wait', why: doubtful.length > 0 ? 'in-doubt' : 'repeat', effects: blockers }
+    // It was decided about already: what is left to decide about is what it waits for.
+    const about = decisionAbout(ledger, call.step, deciding) ? first.step.id : call.step
+    return { type: 'wait', why: doubtful.length > 0 ? 'in-doubt' : 'repeat', about, effects: blockers }
   }
 }
 
@@ -101,9 +107,14 @@ function blockersOf(ledger: Ledger, call: GuardedCall, context: GuardContext): E
     if (effect.superseded && call.policy.allowRepeat) return false
     // Its own call comes back and is settled, by a decision or by running again, before this call or after it: two that were
     // interrupted side by side must not wait for each other.
-    if (isExpected(effect) && (decisionAbout(ledger, effect.step.id, () => false) || call.policy.onIncomplete === 'rerun')) return false
+    if (isExpected(effect) && isSettledByItsCall(ledger, effect, call.policy)) return false
     return isInDoubt(effect, context.isRunning) || wouldBeRepeated(effect)
   })
+}
+
+function isSettledByItsCall(ledger: Ledger, effect: Effect, policy: EffectPolicy): boolean {
+  const decided = decisionAbout(ledger, effect.step.id, { isTaken: () => false })
+  return decided ? decided.decision.type === 'rerun' || decided.decision.type === 'result' : policy.onIncomplete === 'rerun'
 }
 
 /** Decisions about a call that may start without them: kept, they would answer for its next doubt, which nobody has seen yet. */
@@ -111,13 +122,9 @@ const leftOver = (ledger: Ledger, call: GuardedCall, used: readonly number[]): n
   ledger.decisions.filter((d) => !d.consumed && d.step === call.step && !used.includes(d.inbox)).map((d) => d.inbox)
 
 function carryOut(taken: TakenDecision, about: Effect, consumes: Consumption): GuardVerdict {
-  switch (taken.decision.type) {
-    case 'result':
-      return { type: 'answer', outcome: { type: 'value', value: taken.decision.value }, consumes }
-    case 'reuse':
-      // `resolve` refuses `reuse` where there is no outcome; should one be missing all the same, the safe answer is "unknown".
-      return about.outcome ? { type: 'answer', outcome: about.outcome, consumes } : { type: 'skip', consumes }
-    default:
-      return { type: 'skip', consumes }
-  }
+  if (taken.decision.type === 'result') return { type: 'answer', outcome: { type: 'value', value: taken.decision.value }, consumes }
+  if (taken.decision.type === 'reuse' && about.outcome) return { type: 'answer', outcome: about.outcome, consumes }
+  // To skip a call settles nothing: what stood in its way goes on standing in the way of others. `resolve` refuses `reuse` where there is
+  // no outcome; should one be missing all the same, "unknown" is the safe answer.
+  return { type: 'skip', consumes: { effects: [], decisions: consumes.decisions } }
 }

@@ -14,11 +14,11 @@ const ended = (id: string, outcome: Outcome): Entry =>
 const settled = (step: string, settlement: Settlement): Entry => ({ type: 'settled', at: 3, step, by: 'reconcile', settlement })
 const superseded = (...ids: string[]): Entry => ({ type: 'superseded', at: 4, by: 'divergence', step: ids[0]!, reason: 'a test', ids })
 const consumed = (effects: string[], decisions: number[] = []): Entry => ({ type: 'consumed', at: 5, step: 'x', effects, decisions })
-const decision = (inbox: number, step: string): Entry => ({ type: 'decision', at: 6, inbox, step, effect: REF, fingerprint: 'f', decision: { type: 'rerun' } })
+const decision = (inbox: number, step: string): Entry => ({ type: 'decision', at: 6, inbox, step, effect: REF, fingerprint: 'f', since: 9, decision: { type: 'rerun' } })
 
 function ledgerOf(...entries: Entry[]): Ledger {
   const ledger = new Ledger()
-  for (const entry of entries) ledger.apply(entry)
+  for (const entry of entries) ledger.apply(entry, 0)
   return ledger
 }
 const standing = (ledger: Ledger): string[] => ledger.standing(REF).map((effect) => effect.step.id)
@@ -52,9 +52,15 @@ describe('Ledger', () => {
     expect(ledger.effects.get('b')!.token).toBe(2)
   })
 
-  it('takes no notice of steps without effects, of ends without a start, and of what it does not know', () => {
+  it('enters an answer that was given without a start: it stands for the effect when it is superseded; that nobody knows leaves nothing', () => {
+    expect(standing(ledgerOf(ended('b', value('ok'))))).toEqual([])
+    expect(standing(ledgerOf(ended('b', value('ok')), superseded('b')))).toEqual(['b'])
+    expect(ledgerOf(ended('b', unknown)).effects.size).toBe(0)
+  })
+
+  it('takes no notice of steps without effects, and of what it does not know', () => {
     const { effect: _, ...read } = started('a') as Entry & { type: 'step-started' }
-    const ledger = ledgerOf(read, ended('b', value('ok')), settled('c', { type: 'not-done' }), consumed(['d'], [7]), superseded('e'))
+    const ledger = ledgerOf(read, settled('c', { type: 'not-done' }), consumed(['d'], [7]), superseded('e'))
     expect(ledger.effects.size).toBe(0)
     expect(ledger.allStanding()).toEqual([])
   })

@@ -18,6 +18,8 @@ export interface Effect {
   readonly input: Encoded | undefined
   /** Fencing token of the attempt that started it last. */
   readonly token: number
+  /** Position of the record of its last start. */
+  readonly startedSeq: number
   /** When it was started last, and when it was last heard of, ms since the epoch. */
   readonly startedAt: number
   state: EffectState
@@ -42,6 +44,8 @@ export interface TakenDecision {
   readonly effect: EffectRef
   /** Of the arguments of the call that was decided about. */
   readonly fingerprint: string
+  /** Position of the newest entry that was known when it was made: it says nothing of what started later. */
+  readonly since: number
   readonly decision: Decision
   consumed: boolean
 }
@@ -64,19 +68,22 @@ export class Ledger {
     return [...this.#standing.values()].flatMap((set) => [...set])
   }
 
-  apply(entry: Entry): void {
+  apply(entry: Entry, seq: number): void {
     switch (entry.type) {
       case 'attempt-started':
         this.#token = entry.token
         break
       case 'step-started':
-        if (entry.effect) this.#start(entry.step, entry.effect, entry)
+        if (entry.effect) this.#start(entry.step, entry.effect, entry, seq)
         break
       case 'step-ended': {
         if (!entry.effect) break
-        const effect = this.effects.get(entry.step.id)
-        // An answer that was given without a start (a decision's result) leaves no effect of its own.
-        if (!effect) break
+        let effect = this.effects.get(entry.step.id)
+        if (!effect) {
+          // Answered without a start: an answer stands for the effect from now on; that nobody knows is what stands already.
+          if (entry.outcome.type === 'unknown') break
+          effect = this.#start(entry.step, entry.effect, { ...entry, idempotencyKey: '' }, seq)
+        }
         end(effect, entry.outcome)
         this.#track(effect)
         break
@@ -98,7 +105,7 @@ export class Ledger {
         }
         break
       case 'decision':
-        this.decisions.push({ inbox: entry.inbox, step: entry.step, effect: entry.effect, fingerprint: entry.fingerprint, decision: entry.decision, consumed: false })
+        this.decisions.push({ inbox: entry.inbox, step: entry.step, effect: entry.effect, fingerprint: entry.fingerprint, since: entry.since, decision: entry.decision, consumed: false })
         break
       case 'consumed':
         for (const step of entry.effects) {
@@ -112,7 +119,7 @@ export class Ledger {
     }
   }
 
-  #start(step: StepRef, ref: EffectRef, entry: { fingerprint: string; idempotencyKey: string; input?: Encoded; at: number }): void {
+  #start(step: StepRef, ref: EffectRef, entry: { fingerprint: string; idempotencyKey: string; input?: Encoded; at: number }, seq: number): Effect {
     const former = this.effects.get(step.id)
     if (former) this.#standing.get(keyOf(former.ref))?.delete(former)
     const effect: Effect = {
@@ -122,6 +129,7 @@ export class Ledger {
       idempotencyKey: entry.idempotencyKey,
       input: entry.input,
       token: this.#token,
+      startedSeq: seq,
       startedAt: entry.at,
       state: 'started',
       cause: undefined,
@@ -132,6 +140,7 @@ export class Ledger {
     }
     this.effects.set(step.id, effect)
     this.#track(effect)
+    return effect
   }
 
   #track(effect: Effect): void {

@@ -212,6 +212,8 @@ export interface DecisionTaken extends At {
   readonly effect: EffectRef
   /** Of the arguments of the call that was decided about. */
   readonly fingerprint: string
+  /** Position of the newest entry that was known when it was made. */
+  readonly since: number
   readonly decision: Decision
 }
 

@@ -31,6 +31,8 @@ export class Branch {
   #lowestFree = 0
   /** How many records were not claimed. */
   #left: number
+  /** By what is asked, how often it was. */
+  readonly #asks = new Map<string, number>()
   /** By place, how often it was opened, and whether it is open. */
   readonly #keyed = new Map<string, { count: number; open: boolean }>()
   /** By call id, the calls of each response that were not claimed, the newest response last. */
@@ -41,11 +43,6 @@ export class Branch {
   hasUnasked = false
   /** Replay has ended in it. */
   diverged = false
-  /**
-   * A result that was not replayed was handed out in it, or in a branch that was opened from it and has ended. Branches that
-   * are opened later do not follow from that: side by side in the journal, they may come one after the other now.
-   */
-  isLive = false
   /**
    * Position of the newest result handed out in it, or before it was opened, that may not be the one that was handed out there
    * before: a record from before that position may depend on the other one. 0: all are the same.
@@ -156,6 +153,14 @@ export class Branch {
   /** The earlier step that asked for the same conversation, and whose response led to effects. */
   effectfulTwin(fingerprint: string | null): string | undefined {
     return fingerprint === null ? undefined : this.#effectful.get(fingerprint)
+  }
+
+  /** Counts what is asked for: gives how often the same was before. */
+  countAsk(kind: string, name: string, fingerprint: string | null): number {
+    const ask = JSON.stringify([kind, name, fingerprint])
+    const before = this.#asks.get(ask) ?? 0
+    this.#asks.set(ask, before + 1)
+    return before
   }
 
   isOpenKey(place: string): boolean {

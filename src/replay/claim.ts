@@ -49,6 +49,8 @@ export interface Claim {
 /** A claimed step. */
 export interface Ticket {
   readonly ref: StepRef
+  /** How often its branch had asked for the same before, in this drive. */
+  readonly occurrence: number
   /** The model step whose conversation it carries on, while it is open. */
   readonly carriesOn: string | undefined
   /** Once its result was handed out, without what only a model request has: a long run would keep all its prompts. */

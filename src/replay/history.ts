@@ -31,7 +31,7 @@ export class History {
   readonly #generations = new Map<string, number>()
 
   apply(entry: Entry, seq: number): void {
-    this.ledger.apply(entry)
+    this.ledger.apply(entry, seq)
     switch (entry.type) {
       case 'step-started':
       case 'step-ended': {
@@ -69,6 +69,12 @@ export class History {
   /** The path that stands at a place now: a place whose records were superseded gets a new path. */
   current(place: string): string {
     return regenerated(place, this.#generations.get(place) ?? 0)
+  }
+
+  /** Whether nothing can be asked for under this path any more: it, or something that it stands in, was superseded. */
+  isGone(path: string): boolean {
+    for (let at: string | undefined = path; at !== undefined && at !== MAIN; at = parentOf(at)) if (this.current(placeOf(at)) !== at) return true
+    return false
   }
 
   /** Whether another result than that of its record may have been handed out for a step before. */

@@ -46,6 +46,9 @@ export function placeOf(path: string): string {
   return mark > path.lastIndexOf('/') ? path.slice(0, mark) : path
 }
 
+/** A path without any generations: the same turn of the program, whatever was superseded on the way to it. */
+export const turnOf = (path: string): string => path.split('/').map(placeOf).join('/')
+
 /** The generation of a path: how often the place was superseded before. */
 export function generationOf(path: string): number {
   const mark = path.lastIndexOf('~')

@@ -189,7 +189,7 @@ describe('R5: steps without input', () => {
     return again
   }
 
-  it('a read runs live after a result that was not replayed', () => {
+  it('a read runs live after a result that was handed out without a record, and is another one now', () => {
     const run = withGap(step('r', { kind: 'read' }))
     expect(run.do(step('r', { kind: 'read' }), 'now')).toMatchObject({ value: 'now', how: 'ran', id: '0~1' })
     expect(run.notes.at(-1)).toMatchObject({ type: 'superseded', by: 'live-result', ids: ['0'] })
@@ -225,16 +225,30 @@ describe('R5: steps without input', () => {
     expect(again.history.records.has('1')).toBe(true)
   })
 
-  it('a branch that was left with live results makes those after it run live', () => {
+  it('after a branch in which such a result was handed out runs live too', () => {
     const run = new Scenario()
-    run.branch('x')
-    run.close('b:x#0', 'x')
+    const inner = run.branch('x')
+    run.endUnrecorded(run.ask(step('gap', { branch: inner, key: 'g' })))
+    run.drain()
+    run.close(inner, 'x')
     run.do(step('r', { kind: 'read' }), 'before')
     const again = run.killed()
     const branch = again.branch('x')
-    again.do(step('new', { branch, input: '1' }))
+    again.do(step('gap', { branch, key: 'g' }))
     again.close(branch, 'x')
     expect(again.do(step('r', { kind: 'read' }), 'now').how).toBe('ran')
+  })
+
+  it('replays after a result that nobody had seen when it was recorded', () => {
+    const run = new Scenario()
+    const slow = run.branch('slow')
+    run.ask(step('long', { branch: slow, input: '1' }))
+    run.do(step('r', { kind: 'read' }), 'before')
+    const again = run.killed()
+    const branch = again.branch('slow')
+    again.do(step('long', { branch, input: '1' }))
+    again.close(branch, 'slow')
+    expect(again.do(step('r', { kind: 'read' }), 'now')).toMatchObject({ how: 'replayed', value: 'before' })
   })
 })
 

@@ -84,21 +84,18 @@ export class Machine {
     if (!branch) return
     branch.ended = true
     const { parent } = branch
-    if (parent) {
-      parent.isLive ||= branch.isLive
-      parent.changedAt = Math.max(parent.changedAt, branch.changedAt)
-    }
+    if (parent) parent.changedAt = Math.max(parent.changedAt, branch.changedAt)
     if (parent && as) parent.closeKey(keyed(parent.path, as.type, as.name, as.key, 0))
   }
 
   /** Whether a step with effects may start. Asked again after each `reconcile` and each new decision. */
-  guard(ticket: Ticket, context: Omit<GuardContext, 'isRunning'>): GuardVerdict {
+  guard(ticket: Ticket, context: Omit<GuardContext, 'isRunning' | 'isGone'>): GuardVerdict {
     const { effect, fingerprint } = ticket.claim
     if (!effect) return { type: 'start', consumes: { effects: [], decisions: [] } }
     return guard(
       this.#history.ledger,
       { step: ticket.ref.id, ref: { name: effect.name, key: effect.key }, fingerprint: fingerprint ?? '', policy: effect.policy },
-      { ...context, isRunning: (step) => this.#running.has(step) },
+      { ...context, isRunning: (step) => this.#running.has(step), isGone: (step) => this.#history.isGone(step) },
     )
   }
 
@@ -171,7 +168,7 @@ export class Machine {
       case 'record': {
         const { record } = match
         const notes: Note[] = match.changed.length > 0 ? [{ type: 'config-changed', step: record.ref.id, changed: match.changed, config: claim.model!.config }] : []
-        if (record.end && isBlind(claim) && (branch.isLive || record.end.seq <= branch.changedAt)) {
+        if (record.end && isBlind(claim) && record.end.seq <= branch.changedAt) {
           const refused = this.#ambiguity(branch, claim, record.ref.slot)
           if (refused) return refused
           return this.#live(branch, claim, numbered(branch.path, record.ref.slot!), low, [...notes, this.#supersedeBlind(record)], record.ref.slot)
@@ -229,7 +226,7 @@ export class Machine {
   }
 
   #answered(branch: Branch, claim: Claim, record: StepRecord, low: number, notes: Note[]): Verdict {
-    const ticket: Ticket = { ref: record.ref, claim, carriesOn: claim.model?.carriesOn, low: Math.min(low, record.ref.slot ?? low), claimedAt: ++this.#event, record, seq: 0, deliveredAt: 0 }
+    const ticket: Ticket = { ref: record.ref, claim, carriesOn: claim.model?.carriesOn, occurrence: branch.countAsk(claim.kind, claim.name, claim.fingerprint), low: Math.min(low, record.ref.slot ?? low), claimedAt: ++this.#event, record, seq: 0, deliveredAt: 0 }
     this.#order.settle(record.ref.id)
     this.#open(branch, ticket)
     // Started, without an end: it runs, unless the guard has something against it.
@@ -247,7 +244,7 @@ export class Machine {
       low = Math.min(low, slot)
     }
     const ref = { id: this.#history.current(place), branch: branch.path, kind: claim.kind, name: claim.name, ...(slot === undefined ? {} : { slot }) }
-    const ticket: Ticket = { ref, claim, carriesOn: claim.model?.carriesOn, low, claimedAt: ++this.#event, record: undefined, seq: 0, deliveredAt: 0 }
+    const ticket: Ticket = { ref, claim, carriesOn: claim.model?.carriesOn, occurrence: branch.countAsk(claim.kind, claim.name, claim.fingerprint), low, claimedAt: ++this.#event, record: undefined, seq: 0, deliveredAt: 0 }
     this.#open(branch, ticket)
     return { type: 'live', ticket, notes: [...notes, ...this.#configNotes(claim)] }
   }
@@ -261,7 +258,6 @@ export class Machine {
     ticket.deliveredAt = ++this.#event
     const branch = this.#branches.get(ticket.ref.branch)!
     branch.open.delete(ticket)
-    branch.isLive ||= !ticket.record?.end
     if (this.#history.isChanged(ticket.ref.id)) branch.changedAt = Math.max(branch.changedAt, ticket.seq)
     const { model: _model, ...kept } = ticket.claim
     ticket.claim = kept

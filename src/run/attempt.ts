@@ -8,7 +8,9 @@ import { HoldfastError } from '../errors.ts'
 import type { AttemptSummary, Entry, StepKind, SuspendReason } from '../journal/entry.ts'
 import type { NewEntry, Writer } from '../journal/writer.ts'
 import type { OnIncompleteTool, ResolvedRetry, TimeoutPolicy } from '../reliability/index.ts'
+import type { Ticket } from '../replay/claim.ts'
 import type { History } from '../replay/history.ts'
+import { generationOf } from '../replay/identity.ts'
 import type { RunEvent, StampedEvent } from './events.ts'
 import type { Former, Lease } from './lease.ts'
 
@@ -133,9 +135,14 @@ export class Attempt {
     return delayed && delayed.until > this.clock.now() ? delayed : undefined
   }
 
-  /** The key under which the outside world may know a step: the same on every attempt. */
-  idempotencyKey(step: string): string {
-    return `hf_${hash(this.runId, String(this.options.createdAt), step)}`
+  /**
+   * The key under which the outside world may know a step: the same on every attempt. A step without a record before it starts is
+   * known by what it asks: side by side with others it may get another number the next time.
+   */
+  idempotencyKey({ ref, claim, occurrence }: Ticket): string {
+    const byContent = ref.slot !== undefined && !claim.effect && claim.fingerprint !== null
+    const known = byContent ? [ref.branch, String(generationOf(ref.id)), ref.kind, ref.name, claim.fingerprint!, String(occurrence)] : [ref.id]
+    return `hf_${hash(this.runId, String(this.options.createdAt), ...known)}`
   }
 
   /** When `not-done` may be believed of an effect: true, or the time from which on. */

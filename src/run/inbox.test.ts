@@ -7,7 +7,7 @@ const effect = { name: 'refund', key: '' }
 const step: StepRef = { id: '0', branch: '', kind: 'tool', name: 'refund' }
 const COMPLETED: Settlement = { type: 'completed', outcome: { type: 'value', value: { json: 'late' } } }
 const NOT_DONE: Settlement = { type: 'not-done' }
-const rerun: Message = { type: 'decision', step: '0', effect, fingerprint: 'f', decision: { type: 'rerun' } }
+const rerun: Message = { type: 'decision', step: '0', effect, fingerprint: 'f', since: 9, decision: { type: 'rerun' } }
 const late = (settlement: Settlement): Message => ({ type: 'late-result', step: '0', settlement })
 
 const started: Entry = { type: 'step-started', at: 1, step, fingerprint: 'f', idempotencyKey: 'k', effect }

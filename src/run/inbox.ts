@@ -7,7 +7,7 @@ import type { Effect } from '../effects/ledger.ts'
 import type { History } from '../replay/history.ts'
 
 export type Message =
-  | { readonly type: 'decision'; readonly step: string; readonly effect: EffectRef; readonly fingerprint: string; readonly decision: Decision }
+  | { readonly type: 'decision'; readonly step: string; readonly effect: EffectRef; readonly fingerprint: string; readonly since: number; readonly decision: Decision }
   /** The work of a step that was no longer waited for came to an end after its attempt did. */
   | { readonly type: 'late-result'; readonly step: string; readonly settlement: Settlement }
 
@@ -18,7 +18,7 @@ export function entriesOf({ seq, body }: InboxMessage, history: History): NewEnt
   const taken: NewEntry = { type: 'inbox-taken', seq }
   if (message.type === 'decision') {
     if (effect?.outcome) return [taken]
-    return [{ type: 'decision', inbox: seq, step: message.step, effect: message.effect, fingerprint: message.fingerprint, decision: message.decision }]
+    return [{ type: 'decision', inbox: seq, step: message.step, effect: message.effect, fingerprint: message.fingerprint, since: message.since, decision: message.decision }]
   }
   if (!effect || !isNews(effect, message.settlement)) return [taken]
   return [{ type: 'settled', step: message.step, by: 'late-result', settlement: message.settlement }, taken]

@@ -53,7 +53,7 @@ export async function performLive(drive: Drive, ticket: Ticket, spec: StepSpec):
       case 'wait': {
         const effects = verdict.effects.map((effect) => effect.step.id)
         attempt.emit({ type: 'step-in-doubt', ...ofStep(ticket.ref), cause: verdict.why })
-        await drive.park(ticket, waitReason(attempt.runId, ticket, verdict.why, effects), dueAt(drive, spec, verdict.effects))
+        await drive.park(ticket, waitReason(attempt.runId, ticket, verdict, effects), dueAt(drive, spec, verdict.effects))
         break
       }
     }
@@ -81,7 +81,7 @@ async function mayNotStart(drive: Drive, ticket: Ticket, spec: StepSpec): Promis
 async function start(drive: Drive, ticket: Ticket, spec: StepSpec, consumes: Consumption): Promise<void> {
   const { attempt } = drive
   const { effect } = spec.claim
-  const idempotencyKey = attempt.idempotencyKey(ticket.ref.id)
+  const idempotencyKey = attempt.idempotencyKey(ticket)
   if (effect && isOver(attempt)) {
     const error = new HoldfastError('RUN_TIMEOUT', `${spec.label} was not started: the time of run "${attempt.runId}" is over`, { runId: attempt.runId, step: ticket.ref.id })
     attempt.notRecorded('NOT_RECORDED', error.message, ticket.ref.id)
@@ -352,17 +352,17 @@ const unknownOutcome = (spec: StepSpec, what: string, step: string, cause?: unkn
     ...(cause instanceof Error && { cause: new Error(cause.message) }),
   })
 
-function waitReason(runId: string, { ref, claim }: Ticket, why: (GuardVerdict & { type: 'wait' })['why'], effects: readonly string[]): SuspendReason {
+function waitReason(runId: string, { ref, claim }: Ticket, { why, about }: GuardVerdict & { type: 'wait' }, effects: readonly string[]): SuspendReason {
   const what = why === 'in-doubt'
     ? `nobody knows whether ${ref.kind} "${ref.name}" (${effects.join(', ')}) took effect`
     : `${ref.kind} "${ref.name}" would repeat an effect that was made already (${effects.join(', ')})`
   return {
     type: why,
-    step: ref.id,
+    step: about,
     tool: ref.name,
     fingerprint: claim.fingerprint ?? '',
     effects,
-    message: `${what}. Settle it: holdfast resolve ${runId} ${ref.id} --rerun | --skip | --result JSON${why === 'repeat' ? ' | --reuse' : ''}`,
+    message: `${what}. Settle it: holdfast resolve ${runId} ${about} --rerun | --skip | --result JSON${why === 'repeat' ? ' | --reuse' : ''}`,
   }
 }
 

@@ -25,7 +25,7 @@ export async function decide(store: Store, runId: string, step: string, input: D
   if (decision.type === 'reuse' && !question.canReuse) {
     throw new HoldfastError('NOTHING_TO_RESOLVE', `step "${step}" of run "${runId}" has no earlier result to reuse`, { runId, step, advice: 'Choose rerun, skip, or give its result' })
   }
-  const message: Message = { type: 'decision', step, effect: question.effect, fingerprint: question.fingerprint, decision }
+  const message: Message = { type: 'decision', step, effect: question.effect, fingerprint: question.fingerprint, since: row.lastSeq, decision }
   if (history.ledger.decisions.some((d) => d.step === step && !d.consumed)) throw resolvedAlready(runId, step)
   const asked = entries.filter(({ entry }) => entry.type === 'decision' && entry.step === step).length
   const sent = await store.send(runId, { question: `resolve ${step} ${asked}`, body: JSON.stringify(message), now })

@@ -58,7 +58,7 @@ describe('the view of a run', () => {
   })
 
   it('whose doubt was decided: by a message that waits, or one that was taken in', () => {
-    const decision = { type: 'decision', step: '0/c:a', effect: { name: 'refund', key: '' }, fingerprint: 'f', decision: { type: 'skip' } } as const
+    const decision = { type: 'decision', step: '0/c:a', effect: { name: 'refund', key: '' }, fingerprint: 'f', since: 9, decision: { type: 'skip' } } as const
     const waiting = view('running', [started(1), asked, began(REFUND)], { inbox: [{ seq: 1, body: JSON.stringify(decision) }], rowPatch: { inboxSeq: 1 } })
     expect(waiting).toMatchObject({ unread: 1, decisions: [{ step: '0/c:a', decision: 'skip', attempt: null, usedBy: null }], waits: [{ decided: 'skip', choices: [] }] })
 
