@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { generateText, tool } from 'ai'
 import { afterEach, describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { createRunner, defineAgent, durable, durableTools, memoryStore, sqliteStore, type RunnerOptions } from '../src/index.ts'
+import { createRunner, defineAgent, durable, durableTools, memoryStore, sqliteStore, type Run, type RunnerOptions } from '../src/index.ts'
 import { testModel } from './support/model.ts'
 
 const echo = defineAgent('echo', async (_run, input: unknown) => input)
@@ -68,9 +68,35 @@ describe('options and policies', () => {
     ['a tool policy for a tool that does not exist', () => durableTools({ search: tool({ inputSchema: z.object({}), execute: async () => 1 }) }, { serach: { readOnly: true } } as never), 'UNKNOWN_TOOL', /serach.*search/],
     ['retry on a tool that is not idempotent', () => durableTools({ pay: tool({ inputSchema: z.object({}), execute: async () => 1 }) }, { pay: { retry: { maxAttempts: 2 } } }), 'INVALID_POLICY', /pay\.retry is given, but the tool is not idempotent/],
     ['a model id where a model is wanted', () => durable('openai/gpt-6' as never), 'INVALID_OPTIONS', /language model object/],
+    ['a model of another specification', () => durable({ specificationVersion: 'v2', doGenerate: () => {} } as never), 'INVALID_OPTIONS', /specification v4, got v2/],
+    ['tools that are none', () => durableTools(undefined as never), 'INVALID_OPTIONS', /object of tools by name/],
+    ['half an attempt', () => createRunner({ agents: [echo], stallAfter: 1.5 }), 'INVALID_OPTIONS', /stallAfter must be an integer >= 1, got 1.5/],
     ['an agent without a handler', () => defineAgent('x', undefined as never), 'INVALID_OPTIONS', /handler of agent "x"/],
   ])('%s is refused', (_what, make, code, message) => {
     expect(make).toThrow(expect.objectContaining({ code, message: expect.stringMatching(message) }))
+  })
+})
+
+describe('options of a call, and of a step', () => {
+  it.each<[string, (r: ReturnType<typeof runner>) => Promise<unknown>, RegExp]>([
+    ['null', (r) => r.run(echo, 1, null as never), /options of run\(\) must be an object, got null/],
+    ['an unknown option', (r) => r.run(echo, 1, { runId: 'r', runid: 'x' } as never), /runid is not an option of run\(\)/],
+    ['a thread that is a number', (r) => r.run(echo, 1, { runId: 'r', threadId: 7 } as never), /threadId of run\(\) must be a string, got number/],
+    ['a signal that is none', (r) => r.resume('r', { signal: {} } as never), /signal of resume\(\) must be an AbortSignal/],
+  ])('%s is refused', async (_what, call, message) => {
+    await expect(call(runner())).rejects.toMatchObject({ code: 'INVALID_OPTIONS', message: expect.stringMatching(message) })
+  })
+
+  it.each<[string, (run: Run) => Promise<unknown>, RegExp]>([
+    ['a step without a function', (run) => run.step('a', undefined as never), /run\.step\(\): its (options|function)/],
+    ['a step without a name', (run) => run.step('', () => 1), /its name must be a string/],
+    ['a misspelt option', (run) => run.step('a', { kee: 1 } as never, () => 1), /kee is not one of its options/],
+    ['a read that says it is idempotent', (run) => run.read('a', { idempotent: true } as never, () => 1), /idempotent is not one of its options/],
+    ['an agent that is none', (run) => run.agent({} as never, 1), /takes an agent/],
+    ['a branch without a function', (run) => run.branch('x', undefined as never), /run\.branch\(\)/],
+  ])('%s is refused', async (_what, call, message) => {
+    const agent = defineAgent('a', async (run) => call(run))
+    await expect(createRunner({ agents: [agent], store: memoryStore() }).run(agent, 1, { runId: 'r' })).rejects.toMatchObject({ code: 'INVALID_OPTIONS', message: expect.stringMatching(message) })
   })
 })
 

@@ -123,6 +123,14 @@ describe('killed between the effect and its record (C1)', () => {
     expect(refunds.calls).toBe(1)
   })
 
+  it.each([undefined, null, 'completed', [], {}, { status: 'failed', id: 're_1' }, { status: 'pending' }, { status: 'completed' }])('stays in doubt when reconcile gives %j: only a clear answer settles it', async (answer) => {
+    const warnings: string[] = []
+    const scene = await killedAfterEffect({ reconcile: (async () => answer) as never })
+    expect(await scene.runner.resume('r', { onEvent: (e) => e.type === 'warning' && warnings.push(e.message) })).toMatchObject({ status: 'suspended', reasons: [{ type: 'in-doubt' }] })
+    expect(warnings).toEqual([expect.stringMatching(/must give \{ status: 'completed', output \} or \{ status: 'not-done' \}/)])
+    expect(scene.refunds.calls).toBe(1)
+  })
+
   it('believes "not done" only when enough time has passed since the lease of the one who started it', async () => {
     const { runner, refunds, agent, store } = await killedAfterEffect({ reconcile: async () => ({ status: 'not-done' }), settleAfterMs: 60_000 })
     const outcome = await runner.resume('r')

@@ -1,6 +1,7 @@
 /** The AI SDK's tools as steps of a run. */
 import type { InferToolInput, InferToolOutput, Tool, ToolExecutionOptions } from 'ai'
 import { hash } from '../core/hash.ts'
+import { HoldfastError } from '../errors.ts'
 import { fingerprint } from '../journal/fingerprint.ts'
 import { resolveToolPolicy, validateToolPolicies, type ResolvedToolPolicy, type ToolPolicy } from '../reliability/index.ts'
 import { isDriving } from '../run/current.ts'
@@ -27,6 +28,7 @@ type Execute = (input: unknown, options: ToolExecutionOptions<unknown>) => unkno
  * @throws HoldfastError `UNKNOWN_TOOL`, `INVALID_POLICY`.
  */
 export function wrapTools<TOOLS extends Tools>(tools: TOOLS, policies: ToolPolicies<TOOLS>, locate: Locate, options: OutsidePolicy = {}): TOOLS {
+  if (typeof tools !== 'object' || tools === null) throw new HoldfastError('INVALID_OPTIONS', `durable tools must be an object of tools by name, got ${tools === null ? 'null' : typeof tools}`)
   validateToolPolicies(policies as Record<string, ToolPolicy<never, unknown>>, Object.keys(tools))
   const wrapped = Object.entries(tools).map(([name, tool]) => {
     const { execute } = tool as { execute?: Execute }

@@ -76,7 +76,7 @@ export function tooLarge(path: string, size: number | undefined, maxBytes: numbe
   const takes = size === undefined ? 'takes more bytes than a text can hold' : `takes ${size} bytes as JSON`
   const limit = maxBytes === undefined ? '' : `, the limit is ${maxBytes}`
   return new HoldfastError('VALUE_TOO_LARGE', path + ' ' + takes + limit, {
-    advice: 'Keep large data elsewhere and pass a reference to it, or raise the limit',
+    advice: 'Keep large data elsewhere and pass a reference to it, or raise the limit (maxResultBytes of createRunner)',
   })
 }
 

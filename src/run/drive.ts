@@ -72,6 +72,7 @@ export class Drive {
   #poke: () => void = () => {}
   #disarmIdle: () => void = () => {}
   #over = false
+  #hasReturned = false
 
   constructor(attempt: Attempt) {
     this.attempt = attempt
@@ -103,16 +104,14 @@ export class Drive {
   /** Asks for a step. The claim is made before this returns. */
   perform(spec: StepSpec): Promise<unknown> {
     if (this.#over) {
+      if (this.#hasReturned) return this.#refuse(afterTheEnd(spec.label))
       this.#stuck.add(spec.claim.branch)
       return never()
     }
     this.#disarmIdle()
     const around = currentContext()?.step
     const verdict = around?.signal.aborted ? abandoned(spec.label, around.step) : this.machine.claim(spec.claim)
-    if (verdict.type === 'refuse') {
-      const { code, message, advice } = verdict
-      return Promise.reject(new HoldfastError(code, `run "${this.attempt.runId}": ${message}`, { advice, runId: this.attempt.runId }))
-    }
+    if (verdict.type === 'refuse') return this.#refuse(verdict)
     const { ticket, notes } = verdict
     spec.onClaimed?.(ticket.ref)
     const ended = new Promise<Ended>((resolve) => this.#callers.set(ticket, resolve))
@@ -124,6 +123,11 @@ export class Drive {
       this.track(noted.then((ok) => (ok ? performLive(this, ticket, spec) : this.hold(ticket, notRecorded(ticket)))), ticket)
     }
     return ended.then((end) => this.#handOut(ticket, end))
+  }
+
+  #refuse({ code, message, advice }: Verdict & { type: 'refuse' }): Promise<never> {
+    const { runId } = this.attempt
+    return Promise.reject(new HoldfastError(code, `run "${runId}": ${message}`, { advice, runId }))
   }
 
   /** Counts work as going on until it settles. It never rejects. */
@@ -203,6 +207,7 @@ export class Drive {
   end(end: DriveEnd): void {
     if (this.#over) return
     this.#over = true
+    this.#hasReturned = end.type === 'returned'
     this.#disarmIdle()
     this.#poke()
     this.attempt.signal.removeEventListener('abort', this.#onAbort)
@@ -327,6 +332,10 @@ export class Drive {
     })
   }
 }
+
+const afterTheEnd = (label: string): Verdict & { type: 'refuse' } => ({
+  type: 'refuse', code: 'BRANCH_ENDED', message: `${label} was asked for after the handler had returned`, advice: 'Await what the handler starts before it returns',
+})
 
 const abandoned = (label: string, step: string): Verdict & { type: 'refuse' } => ({
   type: 'refuse', code: 'BRANCH_ENDED', message: `${label} was asked for by the code of step ${step}, which is no longer waited for`, advice: 'Heed the signal of the step: currentStep().signal',

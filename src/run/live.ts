@@ -5,7 +5,7 @@ import type { Consumption, GuardVerdict } from '../effects/guard.ts'
 import { decode, encode } from '../journal/codec.ts'
 import type { DoubtCause, Outcome, Settlement, StepRef, SuspendReason } from '../journal/entry.ts'
 import type { NewEntry } from '../journal/writer.ts'
-import { classifyError, execute, nextDelay, type Category, type Execution, type LateOutcome, type TryContext } from '../reliability/index.ts'
+import { classifyError, execute, nextDelay, type Category, type Execution, type LateOutcome, type Reconciled, type TryContext } from '../reliability/index.ts'
 import type { Ticket } from '../replay/claim.ts'
 import type { Effect } from '../effects/ledger.ts'
 import type { Attempt } from './attempt.ts'
@@ -287,12 +287,22 @@ async function reconcile(drive: Drive, ticket: Ticket, spec: StepSpec, effect: E
     attempt.warn('RECONCILE_FAILED', `reconcile of ${spec.label} failed: ${messageOf(asked.error)}`, ticket.ref.id)
     return
   }
-  if (asked.value.status === 'not-done' && attempt.believesNotDone(effect, spec.settleAfterMs ?? spec.timeoutMs ?? SETTLE_AFTER_MS) !== true) return
-  const settlement: Settlement = asked.value.status === 'not-done'
+  const { value } = asked
+  if (!isReconciled(value)) {
+    const got = JSON.stringify(value) ?? String(value)
+    attempt.warn('RECONCILE_FAILED', `reconcile of ${spec.label} must give { status: 'completed', output } or { status: 'not-done' }, got ${got.slice(0, 200)}: the doubt stands`, ticket.ref.id)
+    return
+  }
+  if (value.status === 'not-done' && attempt.believesNotDone(effect, spec.settleAfterMs ?? spec.timeoutMs ?? SETTLE_AFTER_MS) !== true) return
+  const settlement: Settlement = value.status === 'not-done'
     ? { type: 'not-done' }
-    : { type: 'completed', outcome: stored(spec, asked.value.output, effect.step.id) }
+    : { type: 'completed', outcome: stored(spec, value.output, effect.step.id) }
   await settle(drive, effect.step, 'reconcile', settlement)
 }
+
+/** What a service's own lookup gives (nothing, a record with a status of its own) says neither: taken for one, it would settle a doubt about money wrongly. */
+const isReconciled = (value: unknown): value is Reconciled<unknown> =>
+  typeof value === 'object' && value !== null && 'status' in value && ((value.status === 'completed' && 'output' in value) || value.status === 'not-done')
 
 async function settle(drive: Drive, step: StepRef, by: 'reconcile' | 'late-result', settlement: Settlement): Promise<void> {
   const { attempt } = drive

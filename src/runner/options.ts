@@ -82,8 +82,8 @@ export function resolveOptions(options: RunnerOptions): ResolvedOptions {
     policies,
     leaseMs: duration('leaseMs', options.leaseMs, 30_000, 100),
     drainMs: duration('drainMs', options.drainMs, 5_000),
-    stallAfter: duration('stallAfter', options.stallAfter, 5, 1),
-    onEvent: options.onEvent ?? (() => {}),
+    stallAfter: count('stallAfter', options.stallAfter, 5),
+    onEvent: callable('onEvent', options.onEvent) ?? (() => {}),
     clock,
     random,
   }
@@ -106,6 +106,28 @@ function duration(path: string, value: number | undefined, fallback: number, lea
   if (value === undefined) return fallback
   if (typeof value !== 'number' || !Number.isFinite(value) || value < least) throw invalid(`${path} must be a number >= ${least}, got ${String(value)}`)
   return value
+}
+
+function count(path: string, value: number | undefined, fallback: number): number {
+  if (value === undefined) return fallback
+  if (!Number.isInteger(value) || value < 1) throw invalid(`${path} must be an integer >= 1, got ${String(value)}`)
+  return value
+}
+
+function callable<F>(path: string, value: F | undefined): F | undefined {
+  if (value !== undefined && typeof value !== 'function') throw invalid(`${path} must be a function, got ${typeof value}`)
+  return value
+}
+
+/** Options of a call, checked: an object with none but known keys, each of its kind. */
+export function checkCall(call: string, options: unknown, known: Readonly<Record<string, 'string' | 'boolean' | 'function' | 'signal' | 'checked elsewhere'>>): void {
+  if (typeof options !== 'object' || options === null) throw invalid(`options of ${call}() must be an object, got ${options === null ? 'null' : typeof options}`)
+  for (const [key, value] of Object.entries(options)) {
+    const kind = known[key]
+    if (kind === undefined) throw invalid(`${key} is not an option of ${call}()`, `The options are ${Object.keys(known).join(', ')}`)
+    const fits = value === undefined || kind === 'checked elsewhere' || (kind === 'signal' ? value instanceof AbortSignal : typeof value === kind)
+    if (!fits) throw invalid(`${key} of ${call}() must be ${kind === 'signal' ? 'an AbortSignal' : `a ${kind}`}, got ${value === null ? 'null' : typeof value}`)
+  }
 }
 
 function oneOf<T extends string>(path: string, value: T | undefined, allowed: readonly T[], fallback: T): T {

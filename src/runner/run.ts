@@ -64,8 +64,9 @@ export function runOf(drive: Drive): Run {
     const context = currentContext()
     return { drive, branch: context?.drive === drive ? context.branch : '' }
   }
-  const step = <T>(kind: 'step' | 'read', name: string, options: StepOptions | (() => PromiseLike<T> | T), fn?: () => PromiseLike<T> | T): Promise<T> => {
-    const [given, work] = typeof options === 'function' ? [{}, options] : [options, fn!]
+  const step = async <T>(kind: 'step' | 'read', name: string, options: StepOptions | (() => PromiseLike<T> | T), fn?: () => PromiseLike<T> | T): Promise<T> => {
+    const [given, work] = typeof options === 'function' ? [{}, options] : [options, fn]
+    checkStep(kind, name, given, work)
     return drive.perform(stepSpec(locate().branch, kind, name, given, work, drive)) as Promise<T>
   }
   return {
@@ -82,8 +83,9 @@ export function runOf(drive: Drive): Run {
     step: <T>(name: string, options: StepOptions | (() => PromiseLike<T> | T), fn?: () => PromiseLike<T> | T) => step('step', name, options, fn),
     read: <T>(name: string, options: StepOptions | (() => PromiseLike<T> | T), fn?: () => PromiseLike<T> | T) => step('read', name, options, fn),
     branch: (key, fn) => inBranch(drive, locate().branch, key, fn),
-    agent: async <INPUT, RESULT>(child: Agent<INPUT, RESULT>, input: INPUT, options: { readonly key?: string | number } = {}) =>
-      drive.perform({
+    agent: async <INPUT, RESULT>(child: Agent<INPUT, RESULT>, input: INPUT, options: { readonly key?: string | number } = {}) => {
+      if (typeof child?.handler !== 'function') throw new HoldfastError('INVALID_OPTIONS', 'run.agent() takes an agent', { advice: 'Make it with defineAgent(name, handler)' })
+      return drive.perform({
         ...stepSpec(locate().branch, 'agent', child.name, { input, ...options, key: options.key ?? '', idempotent: true }, async () =>
           settleResult(await child.handler(currentRun()!, input)), drive),
         claim: {
@@ -95,8 +97,22 @@ export function runOf(drive: Drive): Run {
           hasInput: true,
         },
         timeoutMs: undefined,
-      }) as Promise<Recorded<RESULT>>,
+      }) as Promise<Recorded<RESULT>>
+    },
   }
+}
+
+const STEP_OPTIONS = { step: ['key', 'input', 'idempotent'], read: ['key', 'input'] } as const
+
+/** @throws HoldfastError `INVALID_OPTIONS`. */
+function checkStep<T>(kind: 'step' | 'read', name: string, options: StepOptions, work: (() => PromiseLike<T> | T) | undefined): asserts work is () => PromiseLike<T> | T {
+  const invalid = (what: string): HoldfastError => new HoldfastError('INVALID_OPTIONS', `run.${kind}(): ${what}`, { advice: `Call it as run.${kind}(name, fn) or run.${kind}(name, { key, input }, fn)` })
+  if (typeof name !== 'string' || name === '') throw invalid(`its name must be a string that is not empty, got ${JSON.stringify(name)}`)
+  if (typeof options !== 'object' || options === null) throw invalid(`its options must be an object, got ${String(options)}`)
+  if (typeof work !== 'function') throw invalid(`its function is missing, got ${typeof work}`)
+  const unknown = Object.keys(options).find((key) => !(STEP_OPTIONS[kind] as readonly string[]).includes(key))
+  if (unknown !== undefined) throw invalid(`${unknown} is not one of its options`)
+  if (options.key !== undefined && typeof options.key !== 'string' && typeof options.key !== 'number') throw invalid(`its key must be a string or a number, got ${typeof options.key}`)
 }
 
 function stepSpec(branch: string, kind: 'step' | 'read' | 'agent', name: string, options: StepOptions, work: () => unknown, drive: Drive): StepSpec {
@@ -130,6 +146,9 @@ function printOf(label: string, input: unknown): string {
 }
 
 async function inBranch<T>(drive: Drive, parent: string, key: string, fn: () => PromiseLike<T> | T): Promise<T> {
+  if ((typeof key !== 'string' && typeof key !== 'number') || typeof fn !== 'function') {
+    throw new HoldfastError('INVALID_OPTIONS', `run.branch(): its key must be a string and its function a function, got ${typeof key} and ${typeof fn}`)
+  }
   const as = { type: 'b', name: key } as const
   const step = currentContext()?.step
   const branch = drive.machine.openBranch(parent, as)
@@ -196,6 +215,9 @@ export function durable<M extends LanguageModelV4>(model: M, options: DurableMod
     throw new HoldfastError('INVALID_OPTIONS', `durable() takes a language model object, got ${typeof model}`, {
       advice: 'Make one with a provider, such as openai("gpt-6")',
     })
+  }
+  if (model.specificationVersion !== 'v4') {
+    throw new HoldfastError('INVALID_OPTIONS', `durable() takes models of specification v4, got ${String(model.specificationVersion)}`, { advice: 'Use a provider package for ai 7' })
   }
   return wrapModel(model, locateCurrent, options)
 }

@@ -12,7 +12,7 @@ import type { Agent, AnyAgent } from './agent.ts'
 import { driveAttempt, type Current } from './drive-attempt.ts'
 import { EventStream, type RunStream } from './event-stream.ts'
 import { endedOutcome, open, type OpenAttempt, type Request } from './open.ts'
-import { checkRunId, resolveOptions, type ResolvedOptions, type RunnerOptions } from './options.ts'
+import { checkCall, checkRunId, resolveOptions, type ResolvedOptions, type RunnerOptions } from './options.ts'
 import type { Outcome } from './outcome.ts'
 import { plainRun } from './plain.ts'
 import { decide, type DecisionInput } from './resolve.ts'
@@ -85,6 +85,11 @@ export function createRunner(options: RunnerOptions): Runner {
   return new DefaultRunner(resolveOptions(options))
 }
 
+const CALL = { signal: 'signal', allowMismatch: 'boolean', force: 'boolean', onEvent: 'function' } as const
+const RUN = { runId: 'checked elsewhere', threadId: 'string', ...CALL } as const
+const RESUME = { redo: 'string', ...CALL } as const
+const RESOLVE = { resume: 'boolean', ...CALL } as const
+
 class DefaultRunner implements Runner {
   readonly #options: ResolvedOptions
   readonly #store: Store
@@ -99,6 +104,7 @@ class DefaultRunner implements Runner {
   }
 
   async run<INPUT, RESULT>(agent: Agent<INPUT, RESULT> | string, input: INPUT, options: RunOptions = {}): Promise<Outcome<Recorded<RESULT>>> {
+    checkCall('run', options, RUN)
     const known = this.#agent(agent)
     const runId = options.runId === undefined && !this.#options.store ? `run-${randomUUID()}` : checkRunId(options.runId)
     if (this.#options.isPlain) return this.#runPlain(known, runId, input, options) as Promise<Outcome<Recorded<RESULT>>>
@@ -109,6 +115,7 @@ class DefaultRunner implements Runner {
   }
 
   async resume(runId: string, options: ResumeOptions = {}): Promise<Outcome> {
+    checkCall('resume', options, RESUME)
     return this.#drive(options, { runId: checkRunId(runId), ...(options.redo !== undefined && { redo: options.redo }) })
   }
 
@@ -126,9 +133,11 @@ class DefaultRunner implements Runner {
   }
 
   async resolve(runId: string, step: string, decision: DecisionInput, options: CallOptions & { readonly resume?: boolean } = {}): Promise<Outcome | undefined> {
+    checkCall('resolve', options, RESOLVE)
     await this.#ready()
     await decide(this.#store, checkRunId(runId), step, decision, this.#options.clock.now())
-    return options.resume ? this.resume(runId, options) : undefined
+    const { resume, ...call } = options
+    return resume ? this.resume(runId, call) : undefined
   }
 
   async list(filter?: RunFilter): Promise<RunRow[]> {
