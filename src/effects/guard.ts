@@ -2,6 +2,7 @@
 import type { EffectRef, Outcome } from '../journal/entry.ts'
 import { clearedBy, decisionAbout, decisionFor, type DecisionContext } from './decision.ts'
 import { isExpected, isInDoubt, isUnknown } from './doubt.ts'
+import { turnOf } from '../replay/identity.ts'
 import { wouldBeRepeated, type Effect, type Ledger, type TakenDecision } from './ledger.ts'
 
 /** What a tool's policy says about effects. */
@@ -54,6 +55,9 @@ export function guard(ledger: Ledger, call: GuardedCall, context: GuardContext):
 
   const deciding: DecisionContext = { isTaken: (inbox) => decisions.includes(inbox) || context.taken.decisions.has(inbox), isGone: context.isGone }
 
+  /** What had started by this position does not hold the call: somebody decided about the call since. */
+  let passes = -1
+
   const own = ledger.effects.get(call.step)
   if (own && own.state !== 'not-done') {
     const decided = decisionAbout(ledger, call.step, deciding)
@@ -61,6 +65,7 @@ export function guard(ledger: Ledger, call: GuardedCall, context: GuardContext):
       decisions.push(decided.inbox)
       // What it is answered with becomes its outcome; that nobody knows stands as before.
       if (decided.decision.type !== 'rerun') return carryOut(decided, own, consumes)
+      passes = decided.since
     } else if (own.state === 'completed' && own.outcome) {
       return { type: 'answer', outcome: own.outcome, consumes }
     } else if (isUnknown(own, context.isRunning)) {
@@ -71,16 +76,18 @@ export function guard(ledger: Ledger, call: GuardedCall, context: GuardContext):
   }
 
   for (;;) {
-    const blockers = blockersOf(ledger, call, context).filter((b) => !effects.includes(b.step.id))
+    const blockers = blockersOf(ledger, call, context).filter((b) => !effects.includes(b.step.id) && b.startedSeq > passes)
     const [first] = blockers
     if (!first) return { type: 'start', consumes: { effects, decisions: [...decisions, ...leftOver(ledger, call, decisions)] } }
 
     const decided = decisionFor(ledger, { ...call, keyed: call.policy.keyed }, blockers, deciding)
     if (decided) {
       decisions.push(decided.inbox)
-      const cleared = clearedBy(decided, blockers)
-      effects.push(...cleared.map((b) => b.step.id))
-      if (decided.decision.type !== 'rerun') return carryOut(decided, cleared.findLast((b) => b.outcome) ?? first, consumes)
+      const about = blockers.find((b) => b.step.id === decided.step)
+      const used = about ?? theOne(clearedBy(decided, blockers), call, decided.decision.type === 'reuse')
+      if (!about) passes = decided.since
+      effects.push(used.step.id)
+      if (decided.decision.type !== 'rerun') return carryOut(decided, used, consumes)
       continue
     }
 
@@ -115,6 +122,13 @@ function blockersOf(ledger: Ledger, call: GuardedCall, context: GuardContext): E
 function isSettledByItsCall(ledger: Ledger, effect: Effect, policy: EffectPolicy): boolean {
   const decided = decisionAbout(ledger, effect.step.id, { isTaken: () => false })
   return decided ? decided.decision.type === 'rerun' || decided.decision.type === 'result' : policy.onIncomplete === 'rerun'
+}
+
+/** One decision uses up one effect: the one of the call's own turn, else of its arguments, else the oldest. The others go on standing. */
+function theOne(effects: readonly Effect[], call: GuardedCall, withOutcome: boolean): Effect {
+  const usable = withOutcome ? effects.filter((effect) => effect.outcome) : effects
+  const turn = turnOf(call.step)
+  return usable.find((e) => turnOf(e.step.id) === turn) ?? usable.find((e) => e.fingerprint === call.fingerprint) ?? usable[0] ?? effects[0]!
 }
 
 /** Decisions about a call that may start without them: kept, they would answer for its next doubt, which nobody has seen yet. */

@@ -111,7 +111,10 @@ export class Drive {
     this.#disarmIdle()
     const around = currentContext()?.step
     const verdict = around?.signal.aborted ? abandoned(spec.label, around.step) : this.machine.claim(spec.claim)
-    if (verdict.type === 'refuse') return this.#refuse(verdict)
+    if (verdict.type === 'refuse') {
+      this.#watch()
+      return this.#refuse(verdict)
+    }
     const { ticket, notes } = verdict
     spec.onClaimed?.(ticket.ref)
     const ended = new Promise<Ended>((resolve) => this.#callers.set(ticket, resolve))
