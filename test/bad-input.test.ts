@@ -52,6 +52,10 @@ describe('ids, agents, inputs', () => {
     for (const call of [r.resume('r'), r.history('r'), r.result('r'), r.resolve('r', '0', 'rerun')]) await expect(call).rejects.toMatchObject({ code: 'UNKNOWN_RUN' })
   })
 
+  it.each([{ status: ['nope'] }, { status: 'failed' }, { limit: -1 }, { limit: Number.NaN }, { agnt: 'x' }])('a list by %j is refused', async (filter) => {
+    await expect(runner().list(filter as never)).rejects.toMatchObject({ code: 'INVALID_OPTIONS' })
+  })
+
   it('a decision of no known kind is refused', async () => {
     await expect(runner().resolve('r', '0', 'again' as never)).rejects.toMatchObject({ code: 'INVALID_OPTIONS' })
   })

@@ -2,7 +2,7 @@
 import { generateText, NoObjectGeneratedError, Output, stepCountIs, streamText, tool } from 'ai'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { createRunner, defineAgent, memoryStore, type Run, type RunEvent, type RunnerOptions } from '../src/index.ts'
+import { createRunner, currentStep, defineAgent, memoryStore, type Run, type RunEvent, type RunnerOptions } from '../src/index.ts'
 import { testModel } from './support/model.ts'
 
 const quick = { idleMs: 5, replayHoldMs: 20 } satisfies Partial<RunnerOptions>
@@ -322,6 +322,26 @@ describe('a streamed model step (C24)', () => {
     expect(model.requests).toHaveLength(1)
     expect(seen[0]!.filter((p) => p.startsWith('delta')).join('')).toBe('delta hdelta edelta ldelta ldelta o')
     expect(seen[1]).toEqual([...new Set(seen[0]!.map((p) => (p.startsWith('delta') ? 'delta hello' : p)))])
+  })
+})
+
+describe('what is idempotent, when the run diverges', () => {
+  it.each([['its arguments', undefined], ['its effect key', (input: { words: string }) => input.words.split(' ')[0]!]] as const)('is asked again under the key of %s', async (_what, effectKey) => {
+    let time = 1
+    const keys: string[] = []
+    const fail = failingOnce()
+    const model = testModel((turn) => (turn === 0 ? { calls: [{ id: `c${time}`, tool: 'add', input: { words: effectKey ? `seven ${time}` : 'seven' } }] } : { text: 'x' }))
+    const agent = defineAgent('a', async (run) => {
+      const add = tool({ inputSchema: z.object({ words: z.string() }), execute: async () => keys.push(currentStep()!.idempotencyKey) })
+      await generateText({ model: run.model(model), tools: run.tools({ add }, { add: { idempotent: true, ...(effectKey && { effectKey }) } }), prompt: `it is ${time}`, stopWhen: stepCountIs(3) })
+      fail()
+    })
+    const runner = createRunner({ agents: [agent], store: memoryStore(), ...quick })
+    await expect(runner.run(agent, 1, { runId: 'r' })).rejects.toThrow(/later/)
+    time = 2
+    await runner.resume('r')
+    expect(keys).toHaveLength(2)
+    expect(new Set(keys).size).toBe(1)
   })
 })
 

@@ -196,6 +196,16 @@ describe('in doubt within an attempt', () => {
     expect(refunds.calls).toBe(1)
   })
 
+  it('a person who lets the second call run gives it the key of the first, which may still land', async () => {
+    const { agent, refunds } = refunding({ timeoutMs: 20 }, twice({ order: '7' }))
+    refunds.during = (n) => (n === 1 ? new Promise(() => {}) : undefined)
+    const runner = createRunner({ agents: [agent], store: memoryStore(), ...quick })
+    await runner.run(agent, {}, { runId: 'r' })
+    expect(await runner.resolve('r', '1/c:c2', 'rerun', { resume: true })).toMatchObject({ status: 'completed' })
+    expect(refunds.made).toHaveLength(2)
+    expect(refunds.made[0]!.key).toBe(refunds.made[1]!.key)
+  })
+
   it('with effectKey a refund of another order starts', async () => {
     const { agent, refunds } = refunding({ timeoutMs: 20, effectKey: ({ order }) => order }, twice({ order: '8' }))
     refunds.during = (n) => (n === 1 ? new Promise(() => {}) : undefined)

@@ -2,7 +2,7 @@
 import { APICallError, generateText, stepCountIs, streamText, tool } from 'ai'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { createRunner, currentRun, currentStep, defineAgent, memoryStore, type RunnerOptions } from '../src/index.ts'
+import { createRunner, currentRun, currentStep, defineAgent, durable, durableTools, memoryStore, type RunnerOptions } from '../src/index.ts'
 import { later, mortal } from './support/crash.ts'
 import { testModel } from './support/model.ts'
 
@@ -234,6 +234,31 @@ describe('what is allowed, and probably not meant', () => {
     expect(await runner.resume('r')).toMatchObject({ status: 'completed' })
     expect(done).toEqual(['sent', 'sent'])
     expect(warnings).toEqual(['MODEL_NOT_WRAPPED'])
+  })
+
+  it('tools that are not wrapped, with a durable model: their calls are not recorded, with one warning', async () => {
+    const model = testModel((turn) => (turn < 2 ? { calls: [{ id: `c${turn}`, tool: 'send', input: {} }] } : { text: 'x' }))
+    const agent = defineAgent('a', async (run) => {
+      await generateText({ model: run.model(model), tools: effect([]), prompt: 'x', stopWhen: stepCountIs(4) })
+    })
+    const warnings: string[] = []
+    await createRunner({ agents: [agent], store: memoryStore(), ...quick, onEvent: (e) => e.type === 'warning' && warnings.push(e.code) }).run(agent, 1, { runId: 'r' })
+    expect(warnings).toEqual(['TOOLS_NOT_WRAPPED'])
+  })
+
+  it('a model and tools that are durable already are not wrapped twice', async () => {
+    const model = testModel((turn) => (turn === 0 ? { calls: [{ id: 'c', tool: 'send', input: {} }] } : { text: 'x' }))
+    const tools = durableTools(effect([]))
+    const durableModel = durable(model)
+    const agent = defineAgent('a', async (run) => {
+      expect(run.model(durableModel)).toBe(durableModel)
+      expect(run.tools(tools).send).toBe(tools.send)
+      expect(() => run.tools(tools, { send: { idempotent: true } })).toThrow(/durable already/)
+      await generateText({ model: run.model(durableModel), tools: run.tools(tools), prompt: 'x', stopWhen: stepCountIs(4) })
+    })
+    const runner = createRunner({ agents: [agent], store: memoryStore(), ...quick })
+    await runner.run(agent, 1, { runId: 'r' })
+    expect((await runner.history('r')).flatMap(({ entry }) => (entry.type === 'step-ended' ? [entry.step.id] : []))).toEqual(['0', '0/c:c', '1'])
   })
 
   it('a request that repeats one whose response led to effects warns', async () => {

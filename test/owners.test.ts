@@ -104,6 +104,43 @@ describe('endings', () => {
   })
 })
 
+describe('the time of a run', () => {
+  it('ends it also when its handler hangs outside of steps, and what was done is kept', async () => {
+    let done = 0
+    const agent = defineAgent('a', async (run) => {
+      await run.step('first', () => ++done)
+      if (run.attempt === 1) await new Promise(() => {})
+      return done
+    })
+    const runner = createRunner({ agents: [agent], store: memoryStore(), timeouts: { runMs: 40 } })
+    await expect(runner.run(agent, 1, { runId: 'r' })).rejects.toMatchObject({ code: 'RUN_TIMEOUT' })
+    expect(await runner.get('r')).toMatchObject({ status: 'failed', owner: null })
+    expect(await runner.resume('r')).toEqual({ status: 'completed', result: 1 })
+  })
+
+  it('is the error of the run also when a step with effects hangs; that step is in doubt', async () => {
+    const agent = defineAgent('a', async (run) => run.step('hang', () => new Promise(() => {})))
+    const runner = createRunner({ agents: [agent], store: memoryStore(), timeouts: { runMs: 40 }, idleMs: 5, drainMs: 20 })
+    await expect(runner.run(agent, 1, { runId: 'r' })).rejects.toMatchObject({ code: 'RUN_TIMEOUT' })
+    expect(await runner.resume('r')).toMatchObject({ status: 'suspended', reasons: [{ type: 'in-doubt', effects: ['0'] }] })
+  })
+})
+
+describe('who listens', () => {
+  it('has no part in the run, whether it throws at once or later', async () => {
+    const agent = defineAgent('a', async (run) => run.step('one', () => 1))
+    const unhandled: unknown[] = []
+    const note = (error: unknown): void => void unhandled.push(error)
+    process.on('unhandledRejection', note)
+    for (const onEvent of [() => { throw new Error('at once') }, async () => { throw new Error('later') }]) {
+      expect(await createRunner({ agents: [agent], store: memoryStore(), onEvent }).run(agent, 1, { runId: 'r' })).toMatchObject({ status: 'completed' })
+    }
+    await turn()
+    process.off('unhandledRejection', note)
+    expect(unhandled).toEqual([])
+  })
+})
+
 describe('after the handler has returned', () => {
   it('a step that is asked for is refused, and does not hang', async () => {
     const late = Promise.withResolvers<unknown>()

@@ -22,6 +22,8 @@ export interface Conversation {
   readonly messages: () => readonly Label[]
   /** The step whose whole conversation it carries on. */
   readonly carriesOn: string | undefined
+  /** Ids of the calls whose results are new in it, as far as they are no errors. */
+  readonly results: readonly string[]
   /** Tells which step it became, so that later ones can be described by what they add to it. */
   claimedBy(step: string): void
 }
@@ -47,7 +49,7 @@ export class Conversations {
     const digests = base ? base.digests.slice(0, keep) : []
     for (const message of messages.slice(keep)) {
       const print = fingerprint(comparable(message))
-      if (print === null) return { fingerprint: null, prompt: { length: messages.length, keep: 0, added: [] }, messages: () => [], carriesOn: undefined, claimedBy: () => {} }
+      if (print === null) return { fingerprint: null, prompt: { length: messages.length, keep: 0, added: [] }, messages: () => [], carriesOn: undefined, results: [], claimedBy: () => {} }
       labels.push([labelOf(message), print])
       digests.push(hash(digests.at(-1) ?? '', print))
     }
@@ -61,6 +63,7 @@ export class Conversations {
         : { length: labels.length, keep: 0, added: labels },
       messages: () => labels,
       carriesOn: carried?.step,
+      results: messages.slice(keep).flatMap(resultsOf),
       claimedBy: (step) => {
         seen.step = step
       },
@@ -85,6 +88,11 @@ function comparable(message: LanguageModelV4Message): unknown {
   const { role, content, providerOptions } = message
   const parts = typeof content === 'string' ? content : content.map((part) => ({ ...part, providerOptions: withoutCacheSettings(part.providerOptions) }))
   return { role, content: parts, providerOptions: withoutCacheSettings(providerOptions) }
+}
+
+function resultsOf(message: LanguageModelV4Message): string[] {
+  if (message.role !== 'tool') return []
+  return message.content.flatMap((part) => (part.type === 'tool-result' && !part.output.type.startsWith('error') && part.output.type !== 'execution-denied' ? [part.toolCallId] : []))
 }
 
 /** What a message is, for a person who reads why a run diverged. */

@@ -28,9 +28,13 @@ interface Requests {
   readonly conversations: Map<string, Conversations>
 }
 
+/** Marks what is durable already: it belongs to the run that is current, so there is nothing to add. */
+export const DURABLE = Symbol.for('holdfast.durable')
+
 const requestsOf = new WeakMap<Drive, Requests>()
 
 export function wrapModel<M extends LanguageModelV4>(model: M, locate: Locate, options: DurableModelOptions = {}): M {
+  if (Reflect.get(model, DURABLE) === true) return model
   const doGenerate = async (asked: LanguageModelV4CallOptions): Promise<LanguageModelV4GenerateResult> => {
     const at = locate()
     if (!at) {
@@ -67,6 +71,7 @@ export function wrapModel<M extends LanguageModelV4>(model: M, locate: Locate, o
 
   return new Proxy(model, {
     get(target, property) {
+      if (property === DURABLE) return true
       if (property === 'doGenerate') return doGenerate
       if (property === 'doStream') return doStream
       // Private fields need the real object as `this`.
@@ -128,6 +133,7 @@ function modelSpec(
         prompt: conversation.prompt,
         messages: conversation.messages,
         carriesOn: conversation.carriesOn,
+        results: conversation.results,
         tools,
         onConfigChange: policies.onConfigChange,
       },

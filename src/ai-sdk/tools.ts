@@ -8,7 +8,7 @@ import { isDriving } from '../run/current.ts'
 import type { Drive } from '../run/drive.ts'
 import type { StepContext, StepSpec } from '../run/step.ts'
 import { drain, isAsyncGenerator, isAsyncIterable, Preliminary } from './iterator.ts'
-import type { Locate } from './model.ts'
+import { DURABLE, type Locate } from './model.ts'
 import { outside, type OutsidePolicy } from './outside.ts'
 
 /** Tools by name. Wider than the AI SDK's `ToolSet`, so that every set that is one can be passed on as it is. */
@@ -33,11 +33,16 @@ export function wrapTools<TOOLS extends Tools>(tools: TOOLS, policies: ToolPolic
   const wrapped = Object.entries(tools).map(([name, tool]) => {
     const { execute } = tool as { execute?: Execute }
     if (typeof execute !== 'function') return [name, tool]
+    if (Reflect.get(execute, DURABLE) === true) {
+      if (name in policies) throw new HoldfastError('INVALID_POLICY', `tools.${name} is durable already: its policy stands where it was made so`)
+      return [name, tool]
+    }
     const policy = policies[name] as ToolPolicy<never, unknown> | undefined
     // Without the runner's defaults, to find what contradicts itself before anything runs.
     resolveToolPolicy(policy, `tools.${name}`)
     const copy = Object.create(Object.getPrototypeOf(tool), Object.getOwnPropertyDescriptors(tool)) as object
-    const descriptor = { value: wrapExecute(name, tool, execute, policy, locate, options), writable: true, enumerable: true, configurable: true }
+    const durable = Object.assign(wrapExecute(name, tool, execute, policy, locate, options), { [DURABLE]: true })
+    const descriptor = { value: durable, writable: true, enumerable: true, configurable: true }
     return [name, Object.defineProperty(copy, 'execute', descriptor)]
   })
   return Object.fromEntries(wrapped) as TOOLS
@@ -94,6 +99,7 @@ function toolSpec(
       // A call is known by the response that asked for it: arguments that a schema turned into something without a fingerprint do not matter.
       fingerprint: fingerprint(input) ?? hash('no fingerprint'),
       hasInput: true,
+      ...(policy.effectKey && { content: policy.effectKey(input) }),
       ...(hasEffects && {
         effect: { name, key: policy.effectKey?.(input) ?? '', policy: { onIncomplete, allowRepeat: policy.allowRepeat, keyed: policy.effectKey !== undefined } },
       }),

@@ -41,6 +41,8 @@ export class Branch {
   readonly #effectful = new Map<string, string>()
   /** A call was made in it that no response had asked for. */
   hasUnasked = false
+  /** A result was seen in it of a call that was asked for and never made through its step. */
+  hasUnrecorded = false
   /** Replay has ended in it. */
   diverged = false
   /**
@@ -205,6 +207,11 @@ export class Branch {
     if (calls.length === 0) responses.splice(at, 1)
     if (responses.length === 0) this.#asked.delete(callId)
     return taken.id
+  }
+
+  /** Whether a call of this id was asked for, and is not claimed. */
+  isUnclaimed(callId: string): boolean {
+    return this.#asked.has(callId)
   }
 
   /** The numbers of the group that the next number lies in. */

@@ -26,6 +26,8 @@ export interface ModelClaim {
   readonly messages: () => readonly (readonly [label: string, hash: string])[]
   /** The model step of the branch whose whole conversation it carries on. */
   readonly carriesOn: string | undefined
+  /** Ids of the calls whose results are new in the conversation, as far as they are no errors. */
+  readonly results: readonly string[]
   /** Names of the tools that the request offers. */
   readonly tools: readonly string[]
   readonly onConfigChange: 'replay' | 'diverge' | 'refuse'
@@ -39,6 +41,8 @@ export interface Claim {
   readonly place: Place
   /** Of what it asks: of a model request, the conversation. null: it cannot be fingerprinted. */
   readonly fingerprint: string | null
+  /** What makes two asks the same to the outside world; default: the fingerprint. */
+  readonly content?: string
   /** It says what it asks for: a step without input can only be told by its place. */
   readonly hasInput: boolean
   readonly model?: ModelClaim

@@ -226,7 +226,7 @@ export class Machine {
   }
 
   #answered(branch: Branch, claim: Claim, record: StepRecord, low: number, notes: Note[]): Verdict {
-    const ticket: Ticket = { ref: record.ref, claim, carriesOn: claim.model?.carriesOn, occurrence: branch.countAsk(claim.kind, claim.name, claim.fingerprint), low: Math.min(low, record.ref.slot ?? low), claimedAt: ++this.#event, record, seq: 0, deliveredAt: 0 }
+    const ticket: Ticket = { ref: record.ref, claim, carriesOn: claim.model?.carriesOn, occurrence: branch.countAsk(claim.kind, claim.name, claim.content ?? claim.fingerprint), low: Math.min(low, record.ref.slot ?? low), claimedAt: ++this.#event, record, seq: 0, deliveredAt: 0 }
     this.#order.settle(record.ref.id)
     this.#open(branch, ticket)
     // Started, without an end: it runs, unless the guard has something against it.
@@ -244,7 +244,7 @@ export class Machine {
       low = Math.min(low, slot)
     }
     const ref = { id: this.#history.current(place), branch: branch.path, kind: claim.kind, name: claim.name, ...(slot === undefined ? {} : { slot }) }
-    const ticket: Ticket = { ref, claim, carriesOn: claim.model?.carriesOn, occurrence: branch.countAsk(claim.kind, claim.name, claim.fingerprint), low, claimedAt: ++this.#event, record: undefined, seq: 0, deliveredAt: 0 }
+    const ticket: Ticket = { ref, claim, carriesOn: claim.model?.carriesOn, occurrence: branch.countAsk(claim.kind, claim.name, claim.content ?? claim.fingerprint), low, claimedAt: ++this.#event, record: undefined, seq: 0, deliveredAt: 0 }
     this.#open(branch, ticket)
     return { type: 'live', ticket, notes: [...notes, ...this.#configNotes(claim)] }
   }
@@ -332,6 +332,11 @@ const isBlind = (claim: Claim): boolean => !claim.hasInput && claim.kind !== 'mo
 function warningsOf(branch: Branch, claim: Claim): Note[] {
   if (claim.kind === 'model') {
     const twin = branch.effectfulTwin(claim.fingerprint)
+    const unrecorded = branch.hasUnrecorded ? undefined : claim.model?.results.find((callId) => branch.isUnclaimed(callId))
+    if (unrecorded !== undefined) {
+      branch.hasUnrecorded = true
+      return [{ type: 'warning', code: 'TOOLS_NOT_WRAPPED', message: `call ${unrecorded} was executed outside of a step: it is not recorded, and is made again on resume. Wrap the tools too, with durableTools(tools)` }]
+    }
     return twin === undefined ? [] : [{ type: 'warning', code: 'REPEATED_REQUEST', step: twin, message: `a model request repeats that of step ${twin}, whose response led to effects` }]
   }
   if (claim.place.type !== 'call' || branch.isInsideCall || branch.hasUnasked) return []

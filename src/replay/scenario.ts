@@ -41,6 +41,7 @@ export function request(messages: string | readonly string[], options: RequestOp
       prompt: { length: labels.length, keep: 0, added: labels },
       messages: () => labels,
       carriesOn: undefined,
+      results: [],
       tools,
       onConfigChange,
     },

@@ -10,7 +10,7 @@ import type { NewEntry, Writer } from '../journal/writer.ts'
 import type { OnIncompleteTool, ResolvedRetry, TimeoutPolicy } from '../reliability/index.ts'
 import type { Ticket } from '../replay/claim.ts'
 import type { History } from '../replay/history.ts'
-import { generationOf } from '../replay/identity.ts'
+import { turnOf } from '../replay/identity.ts'
 import type { RunEvent, StampedEvent } from './events.ts'
 import type { Former, Lease } from './lease.ts'
 
@@ -136,12 +136,13 @@ export class Attempt {
   }
 
   /**
-   * The key under which the outside world may know a step: the same on every attempt. A step without a record before it starts is
-   * known by what it asks: side by side with others it may get another number the next time.
+   * The key under which the outside world may know a step: the same on every attempt. A step with effects has a record before it starts and
+   * is known by that. What is idempotent is known by what it asks (`effectKey`, else its arguments) and how often its branch
+   * has asked for it: so it has the same key also when the run diverged, or when others stood before it the last time.
    */
   idempotencyKey({ ref, claim, occurrence }: Ticket): string {
-    const byContent = ref.slot !== undefined && !claim.effect && claim.fingerprint !== null
-    const known = byContent ? [ref.branch, String(generationOf(ref.id)), ref.kind, ref.name, claim.fingerprint!, String(occurrence)] : [ref.id]
+    const content = claim.effect || claim.place.type === 'key' ? null : (claim.content ?? claim.fingerprint)
+    const known = content === null ? [ref.id] : [turnOf(ref.branch), ref.kind, ref.name, content, String(occurrence)]
     return `hf_${hash(this.runId, String(this.options.createdAt), ...known)}`
   }
 

@@ -81,7 +81,7 @@ async function mayNotStart(drive: Drive, ticket: Ticket, spec: StepSpec): Promis
 async function start(drive: Drive, ticket: Ticket, spec: StepSpec, consumes: Consumption): Promise<void> {
   const { attempt } = drive
   const { effect } = spec.claim
-  const idempotencyKey = attempt.idempotencyKey(ticket)
+  const idempotencyKey = keyOf(attempt, ticket, consumes)
   if (effect && isOver(attempt)) {
     const error = new HoldfastError('RUN_TIMEOUT', `${spec.label} was not started: the time of run "${attempt.runId}" is over`, { runId: attempt.runId, step: ticket.ref.id })
     attempt.notRecorded('NOT_RECORDED', error.message, ticket.ref.id)
@@ -127,6 +127,16 @@ async function start(drive: Drive, ticket: Ticket, spec: StepSpec, consumes: Con
     onLate: (late) => onLate(drive, ticket, spec, late),
   })
   await finish(drive, ticket, spec, execution, attempt.clock.now() - began)
+}
+
+/**
+ * A step that starts again has the key that it had. So has one that somebody let run in place of a call in doubt with the same
+ * arguments: should that one land after all, the outside world can tell that it is the same.
+ */
+function keyOf(attempt: Attempt, ticket: Ticket, consumes: Consumption): string {
+  const { effects } = attempt.history.ledger
+  const before = effects.get(ticket.ref.id) ?? consumes.effects.map((id) => effects.get(id)!).find((e) => e.state !== 'completed' && e.fingerprint === ticket.claim.fingerprint)
+  return before?.idempotencyKey || attempt.idempotencyKey(ticket)
 }
 
 const isOver = ({ options, clock }: Attempt): boolean => options.deadline !== undefined && clock.now() >= options.deadline

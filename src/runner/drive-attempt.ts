@@ -22,6 +22,8 @@ export async function driveAttempt(opened: OpenAttempt, current: Current): Promi
   attempt.emit(attempt.options.number === 1
     ? { type: 'run-started', attempt: 1 }
     : { type: 'run-resumed', attempt: attempt.options.number, former: attempt.options.former })
+  const { deadline } = attempt.options
+  const disarm = deadline === undefined ? () => {} : attempt.clock.timer(Math.max(0, deadline - attempt.clock.now()), () => current.drive?.end({ type: 'threw', error: timeIsOver(attempt.runId) }))
   try {
     for (;;) {
       const drive = new Drive(attempt)
@@ -33,7 +35,7 @@ export async function driveAttempt(opened: OpenAttempt, current: Current): Promi
           return await complete(opened, end.value)
         case 'threw':
           await settledWithin(drive, opened.drainMs)
-          return await fail(opened, drive, end.error)
+          return await fail(opened, drive, end.error, deadline !== undefined && attempt.clock.now() >= deadline)
         case 'suspended': {
           const outcome = await suspend(opened, end.reasons, end.resumeAt)
           if (outcome) return outcome
@@ -54,10 +56,16 @@ export async function driveAttempt(opened: OpenAttempt, current: Current): Promi
       }
     }
   } finally {
+    disarm()
     attempt.over = true
     lease.stop()
     if (!attempt.signal.aborted) attempt.abort(new HoldfastError('RUN_SUSPENDED', `this attempt of run "${attempt.runId}" is over`, { runId: attempt.runId }))
   }
+}
+
+function timeIsOver(runId: string, cause?: unknown): HoldfastError {
+  if (HoldfastError.isInstance(cause) && cause.code === 'RUN_TIMEOUT') return cause
+  return new HoldfastError('RUN_TIMEOUT', `the time of run "${runId}" is over (timeouts.runMs)`, { runId, cause, advice: 'What was done is kept: run() or resume() goes on with a new time' })
 }
 
 /** What runs beside a failure may end and is kept; what hangs does not keep the failure from its caller. */
@@ -91,11 +99,12 @@ async function complete(opened: OpenAttempt, value: unknown): Promise<Outcome> {
   return { status: 'completed', result: decoded }
 }
 
-async function fail(opened: OpenAttempt, drive: Drive, error: unknown): Promise<never> {
+/** `isOver`: the run's time is; whatever its handler made of that, that is what ended it. */
+async function fail(opened: OpenAttempt, drive: Drive, error: unknown, isOver: boolean): Promise<never> {
   const step = drive.blame.stepOf(error)
   const ids = step === undefined ? [] : drive.machine.blamed(step)
   const superseded: NewEntry[] = step === undefined ? [] : [{ type: 'superseded', by: 'failure', step, reason: 'the run failed with its error', ids }]
-  return failWith(opened, error, superseded)
+  return failWith(opened, isOver ? timeIsOver(opened.attempt.runId, error) : error, superseded)
 }
 
 async function failWith(opened: OpenAttempt, error: unknown, superseded: NewEntry[]): Promise<never> {

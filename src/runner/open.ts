@@ -58,7 +58,7 @@ export async function open(store: Store, options: ResolvedOptions, request: Requ
     if (created?.type !== 'run-created') throw new HoldfastError('STORE_CORRUPT', `the journal of run "${runId}" does not begin with its creation`, { runId })
     const agent = agentOf(options, created, runId)
     const mismatches = mismatchesOf(created, agent, request)
-    if (mismatches.length > 0 && !request.allowMismatch) throw runMismatch(runId, mismatches)
+    if (mismatches.length > 0 && !request.allowMismatch) throw runMismatch(runId, mismatches, request.start !== undefined)
 
     const ended = request.redo === undefined ? endOf(row, entries) : undefined
     if (ended) return { type: 'ended', outcome: ended }
@@ -201,10 +201,10 @@ function redone(history: History, runId: string, step: string): NewEntry {
   throw new HoldfastError('UNKNOWN_STEP', `run "${runId}" cannot be driven again from step "${step}"`, { runId, step, advice })
 }
 
-const runMismatch = (runId: string, mismatches: readonly string[]): HoldfastError =>
+const runMismatch = (runId: string, mismatches: readonly string[], mayResume: boolean): HoldfastError =>
   new HoldfastError('RUN_MISMATCH', `run "${runId}" cannot go on: ${mismatches.join('; ')}`, {
     runId,
-    advice: 'Use another run id for another run, resume() to go on with the recorded input, or { allowMismatch: true } if you know that it fits',
+    advice: `Use another run id for another run, ${mayResume ? 'resume() to go on with the recorded input, ' : ''}or { allowMismatch: true } if you know that it fits`,
   })
 
 /** A run that failed is not finished: it is driven again. */

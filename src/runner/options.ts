@@ -3,7 +3,7 @@ import type { Clock } from '../core/clock.ts'
 import { systemClock } from '../core/clock.ts'
 import { systemRandom, type Random } from '../core/random.ts'
 import { HoldfastError } from '../errors.ts'
-import type { Store } from '../journal/store.ts'
+import type { RunFilter, RunStatus, Store } from '../journal/store.ts'
 import { resolveRetry, resolveTimeouts, type OnIncompleteTool, type RetryPolicy, type TimeoutPolicy } from '../reliability/index.ts'
 import type { RunPolicies } from '../run/attempt.ts'
 import type { StampedEvent } from '../run/events.ts'
@@ -12,7 +12,7 @@ import type { AnyAgent } from './agent.ts'
 export interface RunnerOptions {
   /** The agents that this runner can start and resume, each name once. */
   readonly agents: readonly AnyAgent[]
-  /** Where runs are kept. Absent, with policies: in this process only, for retries and time limits. Absent, without: nothing is changed at all. */
+  /** Where runs are kept; closed by `close()`, so each runner has its own store object (of one file, if you like). Absent, with policies: in this process only, for retries and time limits. Absent, without: nothing is changed at all. */
   readonly store?: Store
   /** How failed model requests, idempotent tools and reads are tried again. Default: 4 tries, exponential backoff with jitter. `false`: one try. */
   readonly retry?: RetryPolicy | false
@@ -34,8 +34,8 @@ export interface RunnerOptions {
   readonly stallAfter?: number
   /** Largest result of a tool or step that is recorded, bytes of its JSON. Default 4194304. */
   readonly maxResultBytes?: number
-  /** Told everything that happens in every run, in order. What it throws is ignored. */
-  readonly onEvent?: (event: StampedEvent) => void
+  /** Told everything that happens in every run, in order. What it returns, throws or rejects with is ignored. */
+  readonly onEvent?: (event: StampedEvent) => unknown
   /** For tests. */
   readonly clock?: Clock
   /** For tests: a source of numbers in [0, 1). */
@@ -128,6 +128,17 @@ export function checkCall(call: string, options: unknown, known: Readonly<Record
     const fits = value === undefined || kind === 'checked elsewhere' || (kind === 'signal' ? value instanceof AbortSignal : typeof value === kind)
     if (!fits) throw invalid(`${key} of ${call}() must be ${kind === 'signal' ? 'an AbortSignal' : `a ${kind}`}, got ${value === null ? 'null' : typeof value}`)
   }
+}
+
+const STATUSES = ['running', 'suspended', 'completed', 'failed', 'cancelled', 'stalled'] as const satisfies readonly RunStatus[]
+
+/** @throws HoldfastError `INVALID_OPTIONS`. */
+export function checkFilter(filter: RunFilter): void {
+  const { status, limit } = filter
+  checkCall('list', filter, { agent: 'string', status: 'checked elsewhere', threadId: 'string', limit: 'checked elsewhere' })
+  if (status !== undefined && !Array.isArray(status)) throw invalid(`status of list() must be an array of ${STATUSES.join(', ')}, got ${JSON.stringify(status)}`)
+  for (const each of status ?? []) oneOf('status of list()', each, STATUSES, 'running')
+  if (limit !== undefined && limit !== Infinity) count('limit of list()', limit, 1)
 }
 
 function oneOf<T extends string>(path: string, value: T | undefined, allowed: readonly T[], fallback: T): T {

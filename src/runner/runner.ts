@@ -12,7 +12,7 @@ import type { Agent, AnyAgent } from './agent.ts'
 import { driveAttempt, type Current } from './drive-attempt.ts'
 import { EventStream, type RunStream } from './event-stream.ts'
 import { endedOutcome, open, type OpenAttempt, type Request } from './open.ts'
-import { checkCall, checkRunId, resolveOptions, type ResolvedOptions, type RunnerOptions } from './options.ts'
+import { checkCall, checkFilter, checkRunId, resolveOptions, type ResolvedOptions, type RunnerOptions } from './options.ts'
 import type { Outcome } from './outcome.ts'
 import { plainRun } from './plain.ts'
 import { decide, type DecisionInput } from './resolve.ts'
@@ -25,7 +25,7 @@ export interface CallOptions {
   /** Drives a stalled run once more. Default false. */
   readonly force?: boolean
   /** Told what happens in this call, after the runner's own `onEvent`. */
-  readonly onEvent?: ((event: StampedEvent) => void) | undefined
+  readonly onEvent?: ((event: StampedEvent) => unknown) | undefined
 }
 
 export interface RunOptions extends CallOptions {
@@ -140,7 +140,8 @@ class DefaultRunner implements Runner {
     return resume ? this.resume(runId, call) : undefined
   }
 
-  async list(filter?: RunFilter): Promise<RunRow[]> {
+  async list(filter: RunFilter = {}): Promise<RunRow[]> {
+    checkFilter(filter)
     await this.#ready()
     return this.#store.list(filter)
   }
@@ -239,13 +240,14 @@ class DefaultRunner implements Runner {
   }
 }
 
-function both<E>(first: ((event: E) => void) | undefined, second: ((event: E) => void) | undefined): (event: E) => void {
+function both<E>(first: ((event: E) => unknown) | undefined, second: ((event: E) => unknown) | undefined): (event: E) => void {
   return (event) => {
     for (const listener of [first, second]) {
+      // Who listens has no part in the run, also when listening takes its time.
       try {
-        listener?.(event)
+        Promise.resolve(listener?.(event)).catch(() => {})
       } catch {
-        // Who listens has no part in the run.
+        // thrown at once
       }
     }
   }
