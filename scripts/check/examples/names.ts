@@ -32,6 +32,8 @@ declare global {
   const input: { question: string }
   const runId: string
   const text: string
+  const threadId: string
+  const loadChat: (threadId: string) => Promise<import('ai').ModelMessage[]>
   const conversations: readonly import('holdfast/testing').Conversation[]
   const myStore: (database: object) => Store
   const freshDatabase: () => Promise<object>
