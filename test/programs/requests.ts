@@ -100,7 +100,7 @@ export function watchedTools(place: Place, { bound, drifts }: { readonly bound: 
       const position = `${call}:${nth}`
       const spec: CallSpec = { position, kind: 'tool', ...ruleOf(name as ToolName, input), input, does: input.does, ...(drifts && { drifting: path }) }
       const ask = (): Promise<unknown> => (tool.execute as unknown as (input: unknown, options: unknown) => Promise<unknown>)(input, options)
-      return claimed(session, line, spec, ask, (value) => mistakenFor(position, input, value, session.world.allowedAnswers(position)))
+      return claimed(session, line, spec, ask, (value) => mistakenFor(position, input, value, session.world.allowedAnswers(session, position)))
     }
     return [name, { ...tool, execute } as ToolSet[string]]
   }))

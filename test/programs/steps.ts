@@ -40,6 +40,6 @@ export function askStep({ session, run, path, line }: Place, node: StepNode | Re
   return claimed(session, line, spec, ask, (value) => {
     const { of, input: answered } = value as Output
     if (of === path && answered === (input ?? null)) return undefined
-    return session.world.allowedAnswers(path).has(of) ? undefined : `answered with ${JSON.stringify(value)}`
+    return session.world.allowedAnswers(session, path).has(of) ? undefined : `answered with ${JSON.stringify(value)}`
   })
 }

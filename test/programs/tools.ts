@@ -11,14 +11,14 @@ import type { CallSpec } from './world.ts'
 export const TOOLS: readonly ToolName[] = ['pay', 'mail', 'order', 'note', 'post', 'put', 'look', 'team']
 
 /** What the oracle knows of a tool. */
-export function ruleOf(name: ToolName, input: Arguments): Pick<CallSpec, 'repeatable' | 'rerunAllowed' | 'effect'> {
+export function ruleOf(name: ToolName, input: Arguments): Pick<CallSpec, 'repeatable' | 'rerunAllowed' | 'effect' | 'keyed'> {
   switch (name) {
     case 'put':
     case 'look':
     case 'team':
       return { repeatable: true }
     case 'order':
-      return { repeatable: false, effect: `tool ${name} ${input.arg}` }
+      return { repeatable: false, effect: `tool ${name} ${input.arg}`, keyed: true }
     case 'post':
       return { repeatable: false, effect: `tool ${name}`, rerunAllowed: true }
     default:

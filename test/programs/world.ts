@@ -15,6 +15,8 @@ export interface CallSpec {
   readonly rerunAllowed?: boolean
   /** Calls of the same effect: while one is in doubt, no other starts. */
   readonly effect?: string
+  /** The same effect by the user's own word, whatever the arguments. */
+  readonly keyed?: boolean
   readonly input: unknown
   readonly does?: Behaviour
   /** The loop whose conversation is another one in each attempt: what it did in earlier ones is superseded (R5). */
@@ -51,8 +53,10 @@ export class Call {
   settled = false
   /** The world said that it did not happen. */
   notDone = false
-  /** A decision or an answer used up what is known of its effect. */
+  /** A decision to run it (or another call of its effect) again used up its effect. */
   consumed = false
+  /** What was done is known to somebody who decided otherwise, until the call is asked for in another attempt. */
+  answered: Session | 'soon' | undefined
   /** The attempt in which the outside world said that it is done. */
   knownDone: Session | undefined
   /** The attempt in which its code came to its end after nobody waited any more. */
@@ -126,6 +130,7 @@ export class World {
       this.violate('not-replayed', `${spec.kind} ${position} was recorded, and runs again in attempt ${session.number}`)
     }
     if (!spec.repeatable) {
+      if (session.program.unstable) this.#borrow(call)
       if (call.starts.length > 0 && !call.authorised && !spec.rerunAllowed) {
         this.violate('repeated-effect', `${spec.kind} ${position} is started again in attempt ${session.number} without a decision`)
       }
@@ -137,6 +142,7 @@ export class World {
       call.toldUnknown = false
       call.settled = false
       call.consumed = false
+      call.answered = undefined
     }
     if (!session.program.unstable) this.#checkKey(call, key)
     const start: Start = { session, key, over: false }
@@ -164,13 +170,22 @@ export class World {
     }
   }
 
+  /** Where calls move about, a decision belongs to the effect (R5): one about a call of the same effect and arguments counts, once. */
+  #borrow(call: Call): void {
+    if (call.authorised) return
+    const lender = [...this.calls.values()].find((other) => other.authorised && isTwin(other.spec, call.spec))
+    if (!lender) return
+    lender.authorised = false
+    call.authorised = true
+  }
+
   /** What a superseded call did is not done again without a decision, however the model words it this time (R5, C11b). */
   #refuseRepeat(session: Session, call: Call): void {
     const { drifting, effect } = call.spec
     if (drifting === undefined) return
     for (const other of this.calls.values()) {
       const mayHaveEffect = other.starts.some((start) => start.session !== session) && !other.outcome?.startsWith('!there is')
-      if (other === call || other.spec.drifting !== drifting || other.spec.effect !== effect || other.consumed || other.notDone || !mayHaveEffect) continue
+      if (other === call || other.spec.drifting !== drifting || other.spec.effect !== effect || other.consumed || other.notDone || other.answered === 'soon' || other.answered === session || !mayHaveEffect) continue
       this.violate('repeated-effect', `${call.spec.position} is started without a decision after ${other.spec.position} in an earlier attempt`)
     }
   }
@@ -179,7 +194,7 @@ export class World {
   isInDoubt(call: Call): boolean {
     if (call.spec.repeatable || call.settled) return false
     const last = call.starts.at(-1)
-    return call.toldUnknown || (last !== undefined && !last.over && last.session.frozen)
+    return (call.toldUnknown && last !== undefined) || (last !== undefined && !last.over && last.session.frozen)
   }
 
   #checkKey(call: Call, key: string | undefined): void {
@@ -229,7 +244,12 @@ export class World {
     this.log.push(`   decision: ${decision} for ${position}`)
     const call = this.calls.get(position)
     if (call && decision === 'rerun') call.authorised = true
-    for (const each of [call, ...about.map((id) => this.calls.get(id))]) if (each) each.settled = each.consumed = true
+    for (const each of [call, ...about.map((id) => this.calls.get(id))]) {
+      if (!each) continue
+      each.settled = true
+      if (decision === 'rerun') each.consumed = true
+      else each.answered = 'soon'
+    }
   }
 
   /** An end of the call was announced as recorded. */
@@ -242,10 +262,11 @@ export class World {
   }
 
   /** Other calls whose outcome may answer this one: the same effect, of which its caller was told that nobody knows (R6). */
-  allowedAnswers(position: string): ReadonlySet<string> {
+  allowedAnswers(session: Session, position: string): ReadonlySet<string> {
     const { spec } = this.calls.get(position)!
-    const { effect } = spec
-    const others = [...this.calls.values()].filter((other) => effect !== undefined && other.spec.effect === effect && (other.wasUnknown || (spec.drifting !== undefined && other.spec.drifting === spec.drifting)))
+    const isAnswer = (other: Call): boolean =>
+      other.wasUnknown || (session.program.unstable === true && isTwin(other.spec, spec)) || (spec.drifting !== undefined && other.spec.drifting === spec.drifting)
+    const others = [...this.calls.values()].filter((other) => spec.effect !== undefined && other.spec.effect === spec.effect && isAnswer(other))
     return new Set(others.map((other) => other.spec.position))
   }
 
@@ -257,6 +278,14 @@ export class World {
     // Where a record was refused, another one may win next time.
     if ([...session.refusedWhileOpen].some((each) => each.startsWith(`${path}.`))) this.winners.delete(path)
     else this.winners.set(path, winner)
+  }
+
+  /** A call was answered without its code: with what another one did, or by a decision. */
+  #answer(session: Session, { spec }: Call, outcome: string): void {
+    for (const other of this.calls.values()) {
+      if (other.spec.effect === undefined || other.spec.effect !== spec.effect) continue
+      if (other.answered === 'soon' || outcome.startsWith(`{"of":${JSON.stringify(other.spec.position)},`)) other.answered = session
+    }
   }
 
   /** The call's caller sees its outcome. */
@@ -274,12 +303,15 @@ export class World {
       call.toldUnknown = call.wasUnknown = true
       call.unknownAt = ++this.#event
     }
-    // Answered with what another one did: that is used up.
-    for (const other of this.calls.values()) if (other !== call && other.spec.effect !== undefined && outcome.startsWith(`{"of":${JSON.stringify(other.spec.position)},`)) other.consumed = true
+    if (!session.live.has(position) && call.outcome !== outcome) this.#answer(session, call, outcome)
     call.outcome = outcome
     call.excused = false
   }
 }
+
+/** Calls of one effect that ask for the same. */
+const isTwin = (a: CallSpec, b: CallSpec): boolean =>
+  a.effect !== undefined && a.effect === b.effect && (a.keyed === true || JSON.stringify(a.input) === JSON.stringify(b.input))
 
 /** Whether a call came out as it does when nothing disturbs it. */
 function isNatural({ repeatable, does = 'ok', position }: CallSpec, outcome: string): boolean {
