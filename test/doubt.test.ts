@@ -206,6 +206,25 @@ describe('in doubt within an attempt', () => {
     expect(refunds.made[0]!.key).toBe(refunds.made[1]!.key)
   })
 
+  describe('two calls of one response, both in doubt, both asked for again', () => {
+    const scene = () => {
+      const asks = (ids: string[]) => ids.map((id, i) => ({ id, tool: 'refund', input: { order: i === 0 ? 'a' : 'b' } }))
+      const { agent, refunds } = refunding({}, (turn) => (turn === 0 ? { calls: asks(['c1', 'c2']) } : turn === 1 ? { calls: asks(['c3', 'c4']) } : { text: 'finished' }))
+      refunds.during = (n) => (n <= 2 ? Promise.reject(Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' })) : undefined)
+      return { agent, refunds, runner: createRunner({ agents: [agent], store: memoryStore(), ...quick }) }
+    }
+
+    it.each([['skip', 'skip'], ['result', { result: { refunded: 'a' } }], ['rerun', 'rerun']] as const)('a decision %s about one says nothing about the other', async (_what, decision) => {
+      const { agent, refunds, runner } = scene()
+      expect(await runner.run(agent, {}, { runId: 'r' })).toMatchObject({ status: 'suspended', reasons: [{ step: '1/c:c3' }, { step: '1/c:c4' }] })
+      const outcome = await runner.resolve('r', '1/c:c3', decision, { resume: true })
+      expect(outcome).toMatchObject({ status: 'suspended', reasons: [{ step: '1/c:c4', effects: expect.arrayContaining(['0/c:c2']) }] })
+      expect(refunds.made.filter(({ order }) => order === 'b')).toHaveLength(1)
+      expect(refunds.made.filter(({ order }) => order === 'a')).toHaveLength(decision === 'rerun' ? 2 : 1)
+      expect(await runner.resolve('r', '1/c:c4', { result: { refunded: 'b' } }, { resume: true })).toMatchObject({ status: 'completed' })
+    })
+  })
+
   it('with effectKey a refund of another order starts', async () => {
     const { agent, refunds } = refunding({ timeoutMs: 20, effectKey: ({ order }) => order }, twice({ order: '8' }))
     refunds.during = (n) => (n === 1 ? new Promise(() => {}) : undefined)

@@ -122,7 +122,7 @@ describe('the time of a run', () => {
     const agent = defineAgent('a', async (run) => run.step('hang', () => new Promise(() => {})))
     const runner = createRunner({ agents: [agent], store: memoryStore(), timeouts: { runMs: 40 }, idleMs: 5, drainMs: 20 })
     await expect(runner.run(agent, 1, { runId: 'r' })).rejects.toMatchObject({ code: 'RUN_TIMEOUT' })
-    expect(await runner.resume('r')).toMatchObject({ status: 'suspended', reasons: [{ type: 'in-doubt', effects: ['0'] }] })
+    expect(await runner.resume('r')).toMatchObject({ status: 'suspended', reasons: [{ type: 'in-doubt', step: '0', effects: ['0'] }] })
   })
 })
 

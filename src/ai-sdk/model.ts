@@ -4,6 +4,7 @@ import { HoldfastError } from '../errors.ts'
 import { isDriving } from '../run/current.ts'
 import type { Drive } from '../run/drive.ts'
 import type { StepContext, StepSpec } from '../run/step.ts'
+import { asBroken } from './broken.ts'
 import { Configurations } from './configuration.ts'
 import { Conversations } from './conversation.ts'
 import { repair } from './orphans.ts'
@@ -42,8 +43,12 @@ export function wrapModel<M extends LanguageModelV4>(model: M, locate: Locate, o
       return model.doGenerate(asked)
     }
     const call = repaired(at.drive, asked)
-    const spec = modelSpec(at, model, call, options, async (context) =>
-      recordResult(await model.doGenerate(liveCall(call, context)), stampOf(model, context.idempotencyKey, at.drive.attempt.clock.now())))
+    const spec = modelSpec(at, model, call, options, async (context) => {
+      const result = await Promise.resolve(model.doGenerate(liveCall(call, context))).catch((error: unknown) => {
+        throw asBroken(error)
+      })
+      return recordResult(result, stampOf(model, context.idempotencyKey, at.drive.attempt.clock.now()))
+    })
     return toResult(await request(at.drive, spec))
   }
 

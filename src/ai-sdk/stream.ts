@@ -1,22 +1,12 @@
 /** A live model stream as the code of a step: nothing is passed on before its first content, its finish only when it is recorded (R3, R13). */
 import type { LanguageModelV4StreamPart, LanguageModelV4StreamResult } from '@ai-sdk/provider'
+import { asBroken, BrokenResponseError } from './broken.ts'
 import { PartsRecorder, type RecordedResponse, type Stamp } from './recording.ts'
 
 /** Before these nothing of an answer has been seen, so a try that breaks can still be repeated silently. */
 const PRELUDE: ReadonlySet<LanguageModelV4StreamPart['type']> = new Set([
   'stream-start', 'response-metadata', 'ping', 'raw', 'text-start', 'reasoning-start', 'tool-input-start',
 ] as const)
-
-/** The stream ended without saying how: what came of it is not an answer. */
-export class StreamBrokenError extends Error {
-  override readonly name = 'StreamBrokenError'
-  /** As a socket that was cut: by this it is classified. */
-  readonly code = 'ECONNRESET'
-
-  constructor() {
-    super('the model stream ended before it was finished')
-  }
-}
 
 /**
  * The stream that the caller reads, fed by the step. Parts are kept until they are read: the step goes on whether or
@@ -83,8 +73,8 @@ export async function readStream(live: LanguageModelV4StreamResult, out: PassedO
       if (signal.aborted) throw signal.reason
       if (done) break
       progress()
-      if (part.type === 'error') throw part.error
-      if (part.type === 'finish' && part.finishReason.unified === 'interrupted') throw new StreamBrokenError()
+      if (part.type === 'error') throw asBroken(part.error)
+      if (part.type === 'finish' && part.finishReason.unified === 'interrupted') throw new BrokenResponseError('it ended before it was finished')
       const isPrelude = !out.started && PRELUDE.has(part.type)
       if (!isPrelude && part.type !== 'finish') prelude.push(...recorder.missingMetadata())
       const kept = recorder.add(part)
@@ -96,6 +86,6 @@ export async function readStream(live: LanguageModelV4StreamResult, out: PassedO
     signal.removeEventListener('abort', cancel)
     reader.cancel().catch(() => {})
   }
-  if (!finished) throw new StreamBrokenError()
+  if (!finished) throw new BrokenResponseError('it ended before it was finished')
   return recorder.response(headers)
 }

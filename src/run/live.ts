@@ -82,11 +82,7 @@ async function start(drive: Drive, ticket: Ticket, spec: StepSpec, consumes: Con
   const { attempt } = drive
   const { effect } = spec.claim
   const idempotencyKey = keyOf(attempt, ticket, consumes)
-  if (effect && isOver(attempt)) {
-    const error = new HoldfastError('RUN_TIMEOUT', `${spec.label} was not started: the time of run "${attempt.runId}" is over`, { runId: attempt.runId, step: ticket.ref.id })
-    attempt.notRecorded('NOT_RECORDED', error.message, ticket.ref.id)
-    return drive.ended(ticket, { outcome: failed(error), asked: [] }, undefined)
-  }
+  if (isOver(attempt)) return
   if (effect) {
     const started: NewEntry = {
       type: 'step-started',
@@ -139,6 +135,7 @@ function keyOf(attempt: Attempt, ticket: Ticket, consumes: Consumption): string 
   return before?.idempotencyKey || attempt.idempotencyKey(ticket)
 }
 
+/** The run's time is over: its drive ends, and nothing is decided about its steps. */
 const isOver = ({ options, clock }: Attempt): boolean => options.deadline !== undefined && clock.now() >= options.deadline
 
 /** The drive ended while `started` was written: the code was not called, so there is nothing to be in doubt about. */
@@ -188,6 +185,7 @@ async function finish(drive: Drive, ticket: Ticket, spec: StepSpec, execution: E
   }
   // The attempt ended around it: nothing was decided about the step. If it has effects, its `started` says the rest.
   if (execution.ending === 'cancelled' && attempt.signal.aborted) return
+  if (execution.ending === 'deadline' && isOver(attempt)) return
   if (execution.ending === 'passed-on' && execution.tries < spec.retry.maxAttempts) {
     attempt.triesUsed.set(ticket.ref.id, tries)
     attempt.emit({ type: 'step-reset', ...ofStep(ticket.ref), tries, message: messageOf(execution.error) })
@@ -205,9 +203,9 @@ async function finish(drive: Drive, ticket: Ticket, spec: StepSpec, execution: E
   const error = spec.failure?.(execution.error, tries) ?? execution.error
   // An agent has only its inner steps: they replay, and fail it again where they failed it. The error is theirs.
   if (ticket.ref.kind === 'agent') return drive.ended(ticket, { outcome: failed(error), asked: [], thrown: { error } }, undefined)
-  // The run's time is over, not the step's: what comes of the step under a new budget is open.
+  // It would have to wait longer than the run has time: what comes of it under a new budget is open.
   if (execution.ending === 'deadline') {
-    attempt.notRecorded('NOT_RECORDED', `${spec.label} ended because the run's time was over`, ticket.ref.id)
+    attempt.notRecorded('NOT_RECORDED', `${spec.label} could not be tried again in the time of the run`, ticket.ref.id)
     return drive.ended(ticket, { outcome: failed(error), asked: [] }, undefined)
   }
   return record(drive, ticket, spec, { outcome: failed(error), asked: [] }, { tries, ms })
@@ -218,7 +216,7 @@ const delayAfter = (drive: Drive, spec: StepSpec, { tries, classification }: Exe
   nextDelay(spec.retry.backoff, tries, drive.attempt.options.random, classification.retryAfterMs)
 
 function doubtAfter(execution: Execution<unknown> & { type: 'failed' }, isTimeout: boolean): DoubtCause | undefined {
-  if (isTimeout || execution.ending === 'deadline') return 'timeout'
+  if (isTimeout) return 'timeout'
   if (execution.ending === 'cancelled') return 'cancelled'
   return DOUBTFUL.has(execution.classification.category) ? 'error' : undefined
 }
