@@ -131,7 +131,9 @@ async function start(drive: Drive, ticket: Ticket, spec: StepSpec, consumes: Con
  */
 function keyOf(attempt: Attempt, ticket: Ticket, consumes: Consumption): string {
   const { effects } = attempt.history.ledger
-  const before = effects.get(ticket.ref.id) ?? consumes.effects.map((id) => effects.get(id)!).find((e) => e.state !== 'completed' && e.fingerprint === ticket.claim.fingerprint)
+  // A step of the handler at another place is another intention; what a model asks for again, or a handler that diverged, may be the same.
+  const isSame = (e: Effect): boolean => e.state !== 'completed' && e.fingerprint === ticket.claim.fingerprint && (e.superseded || ticket.ref.kind === 'tool')
+  const before = effects.get(ticket.ref.id) ?? consumes.effects.map((id) => effects.get(id)!).find(isSame)
   return before?.idempotencyKey || attempt.idempotencyKey(ticket)
 }
 
