@@ -17,21 +17,22 @@ export interface Body {
 }
 
 export async function perform({ session, position, does, key, output, repeatable }: Body): Promise<unknown> {
-  await session.cross('before body')
+  if (await session.cross('before body')) return never()
   const { world } = session
   const start = world.start(session, position, key)
   const isFlaky = does === 'flaky' && (!repeatable || world.nthTry(position) <= 2)
   await session.latency()
   const hasEffect = does === 'ok' || does === 'reset-after' || does === 'hang-after' || does === 'late' || (does === 'flaky' && !isFlaky)
   if (does === 'late') await session.wait(LATE_MS)
-  await session.cross('before effect')
+  if (await session.cross('before effect')) return never()
   if (hasEffect) world.effect(position, key ?? position, output)
   await session.latency()
-  await session.cross('after effect')
+  if (await session.cross('after effect')) return never()
   if (does === 'hang-before' || does === 'hang-after') return never()
   start.over = true
   // Whoever waits longer hears of it.
   if (does === 'late') Object.assign(world.get(position)!, { settled: true, lateIn: session, lateAt: session.timeline.now() })
+  start.failed = does === 'error'
   if (does === 'error') throw new Error('there is no such thing')
   if (does === 'reset-before' || does === 'reset-after' || isFlaky) throw Object.assign(new Error('socket hang up'), { code: 'ECONNRESET' })
   return output

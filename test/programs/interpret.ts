@@ -100,7 +100,10 @@ async function inBranches({ session, run, path, line, ...place }: Place, nodes: 
     }
   }
   const width = Math.max(1, Math.min(nodes.length, session.disturbance.width ?? nodes.length))
-  await Promise.all(Array.from({ length: width }, worker))
+  const workers = Array.from({ length: width }, worker)
+  // Where a branch around them would end with the first failure, all of them are awaited.
+  if (line.parent) await Promise.allSettled(workers)
+  await Promise.all(workers)
   return values
 }
 

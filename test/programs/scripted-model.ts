@@ -74,11 +74,11 @@ export function scriptedModel(session: Session): LanguageModelV4 {
 
   const request = async (options: LanguageModelV4CallOptions): Promise<Answer & { readonly breaks: boolean }> => {
     const at = position()!
-    await session.cross('before model')
+    if (await session.cross('before model')) return never()
     world.requests++
     world.start(session, at, undefined)
     await session.latency()
-    await session.cross('after model')
+    if (await session.cross('after model')) return never()
     const answer = answerTo(program, options.prompt)
     const fault = answer.turn?.fault
     const fails = fault !== undefined && (fault.type === 'fatal' || world.nthTry(at) <= fault.times)
@@ -102,7 +102,7 @@ export function scriptedModel(session: Session): LanguageModelV4 {
       let next = 0
       const stream = new ReadableStream<LanguageModelV4StreamPart>({
         async pull(controller) {
-          await session.cross('stream part')
+          if (await session.cross('stream part')) return never()
           await session.latency()
           if (session.frozen) return never()
           if (answer.breaks && next === 3) return controller.error(Object.assign(new Error('socket hang up'), { code: 'ECONNRESET' }))

@@ -78,10 +78,10 @@ export class Session {
     return `#${this.number}`
   }
 
-  /** Crosses a seam: never returns in a dead process, and not before a paused one goes on. */
-  async cross(seam: string): Promise<void> {
+  /** Crosses a seam; a paused process does not return from it before it goes on. Resolves to a getter's truth: the process is dead, nothing may follow. */
+  cross(seam: string): Promise<boolean> {
     this.#count(seam)
-    await this.#gate()
+    return this.#gate().then(() => this.frozen)
   }
 
   /** Resolves when the process may go on. */

@@ -7,17 +7,17 @@ export function storeOf(session: Session, store: Store, deadOwners: ReadonlySet<
   let appends = 0
 
   const call = async <T>(seam: string, perform: () => Promise<T>): Promise<T> => {
-    await session.cross(`before ${seam}`)
+    if (await session.cross(`before ${seam}`)) return never()
     await session.latency()
     if (session.frozen) return never()
     let result: T
     try {
       result = await perform()
     } catch (error) {
-      await session.cross(`after ${seam}`)
+      if (await session.cross(`after ${seam}`)) return never()
       throw error
     }
-    await session.cross(`after ${seam}`)
+    if (await session.cross(`after ${seam}`)) return never()
     await session.latency()
     return session.frozen ? never() : result
   }

@@ -59,11 +59,11 @@ export function toolsOf(session: Session, runPart: (part: string, position: stri
 }
 
 async function askWorld(session: Session, { idempotencyKey }: DoubtfulCall<unknown>): Promise<Reconciled<unknown>> {
-  await session.cross('before reconcile')
+  if (await session.cross('before reconcile')) return never()
   await session.latency()
   if (session.frozen) return never()
   const effect = session.world.ask(session, idempotencyKey)
-  await session.cross('after reconcile')
+  if (await session.cross('after reconcile')) return never()
   return effect ? { status: 'completed', output: effect.output } : { status: 'not-done' }
 }
 

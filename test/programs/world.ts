@@ -30,8 +30,10 @@ export interface CallSpec {
 interface Start {
   readonly session: Session
   readonly key: string | undefined
-  /** The code came to its end, or the world knows that it never will. */
+  /** The code came to its end. */
   over: boolean
+  /** With an error that says that nothing happened. */
+  failed: boolean
 }
 
 export class Call {
@@ -132,7 +134,7 @@ export class World {
     }
     if (!spec.repeatable) {
       if (session.program.unstable) this.#borrow(call)
-      if (call.starts.length > 0 && !call.authorised && !spec.rerunAllowed) {
+      if (call.starts.some((start) => !start.failed) && !call.authorised && !spec.rerunAllowed) {
         this.violate('repeated-effect', `${spec.kind} ${position} is started again in attempt ${session.number} without a decision`)
       }
       if (!call.authorised) this.#refuseInDoubt(call)
@@ -146,7 +148,7 @@ export class World {
       call.answered = undefined
     }
     if (!session.program.unstable) this.#checkKey(call, key, authorised)
-    const start: Start = { session, key, over: false }
+    const start: Start = { session, key, over: false, failed: false }
     call.starts.push(start)
     return start
   }
@@ -154,7 +156,7 @@ export class World {
   /** A process that was paused: what it does is harmless as long as it has no effects, and nobody else owns the run. */
   #startLate(session: Session, call: Call, key: string | undefined): Start {
     if (!call.spec.repeatable && this.owner !== session) this.violate('zombie', `${session.name} starts ${call.spec.position} although ${this.owner?.name} owns the run`)
-    const start: Start = { session, key, over: false }
+    const start: Start = { session, key, over: false, failed: false }
     call.starts.push(start)
     return start
   }
@@ -185,7 +187,7 @@ export class World {
     const { drifting, effect } = call.spec
     if (drifting === undefined) return
     for (const other of this.calls.values()) {
-      const mayHaveEffect = other.starts.some((start) => start.session !== session) && !other.outcome?.startsWith('!there is')
+      const mayHaveEffect = other.starts.some((start) => start.session !== session && !start.failed)
       if (other === call || other.spec.drifting !== drifting || other.spec.effect !== effect || other.consumed || other.notDone || other.answered === 'soon' || other.answered === session || !mayHaveEffect) continue
       this.violate('repeated-effect', `${call.spec.position} is started without a decision after ${other.spec.position} in an earlier attempt`)
     }
