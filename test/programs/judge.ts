@@ -8,12 +8,15 @@ export async function judge(program: Program): Promise<Execution> {
   return compare(calm, await execute(placed(program, calm)))
 }
 
-/** The program is killed at every crossing in turn. Resolves to the first execution that fails, or the last one. */
-export async function judgeEverywhere(program: Program, onExecution: (execution: Execution) => void): Promise<{ readonly program: Program; readonly execution: Execution }> {
+/**
+ * The program is killed in its first attempt at every crossing in turn, if it has at most `most` of them. Resolves to the first
+ * execution that fails, or the undisturbed one.
+ */
+export async function judgeEverywhere(program: Program, most: number, onExecution: (execution: Execution) => void): Promise<{ readonly program: Program; readonly execution: Execution }> {
   const calm = await execute({ ...program, attempts: [] })
   onExecution(calm)
   const [first = {}, ...rest] = placed(program, calm).attempts
-  for (let kill = 1; calm.violations.length === 0 && kill <= calm.crossings; kill++) {
+  for (let kill = 1; calm.violations.length === 0 && calm.crossings <= most && kill <= calm.crossings; kill++) {
     const killed = { ...program, attempts: [{ ...first, kill }, ...rest] }
     const execution = compare(calm, await execute(killed))
     onExecution(execution)

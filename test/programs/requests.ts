@@ -59,6 +59,7 @@ export function watchedModel(place: Place, bound: boolean, twins = 1): LanguageM
       return response!
     },
     doStream: (options) => new Promise((opened, failed) => {
+      const request = spec()
       // The call is over when its stream is.
       const whole = async (): Promise<{ gist: string }> => {
         const { stream, ...rest } = await model.doStream(options)
@@ -70,6 +71,8 @@ export function watchedModel(place: Place, bound: boolean, twins = 1): LanguageM
           for await (const part of stream) {
             if (session.frozen) return never()
             session.timeline.activity++
+            // Its parts are used before its end.
+            if (session.isFresh(request.position)) line.live = true
             if (part.type === 'text-delta') content.push({ type: 'text', text: part.delta })
             else if (part.type === 'tool-call') content.push(part)
             await writer.write(part)
@@ -81,7 +84,7 @@ export function watchedModel(place: Place, bound: boolean, twins = 1): LanguageM
         await writer.close()
         return { gist: gist(content) }
       }
-      claimed(session, line, spec(), whole, check(options)).catch(failed)
+      claimed(session, line, request, whole, check(options)).catch(failed)
     }),
   }
 }

@@ -134,7 +134,8 @@ export class World {
     }
     if (!spec.repeatable) {
       if (session.program.unstable) this.#borrow(call)
-      if (call.starts.some((start) => !start.failed) && !call.authorised && !spec.rerunAllowed) {
+      const isUsedUp = session.program.unstable === true && call.consumed
+      if (call.starts.some((start) => !start.failed) && !isUsedUp && !call.authorised && !spec.rerunAllowed) {
         this.violate('repeated-effect', `${spec.kind} ${position} is started again in attempt ${session.number} without a decision`)
       }
       if (!call.authorised) this.#refuseInDoubt(call)
@@ -167,6 +168,8 @@ export class World {
     if (effect === undefined) return
     for (const other of this.calls.values()) {
       if (other === call || other.spec.effect !== effect || !this.isInDoubt(other)) continue
+      // Both run again, which was decided beforehand: in whichever order.
+      if (other.spec.rerunAllowed && !other.toldUnknown) continue
       // It was let through while the other one ran; that it ended in doubt came later.
       if (other.toldUnknown && other.unknownAt > call.claimedAt) continue
       this.violate('started-in-doubt', `${call.spec.position} is started while ${other.spec.position} is in doubt`)
@@ -187,7 +190,8 @@ export class World {
     const { drifting, effect } = call.spec
     if (drifting === undefined) return
     for (const other of this.calls.values()) {
-      const mayHaveEffect = other.starts.some((start) => start.session !== session && !start.failed)
+      const last = other.starts.at(-1)
+      const mayHaveEffect = last !== undefined && last.session !== session && !last.failed
       if (other === call || other.spec.drifting !== drifting || other.spec.effect !== effect || other.consumed || other.notDone || other.answered === 'soon' || other.answered === session || !mayHaveEffect) continue
       this.violate('repeated-effect', `${call.spec.position} is started without a decision after ${other.spec.position} in an earlier attempt`)
     }
@@ -240,7 +244,7 @@ export class World {
   isNeedless(session: Session, position: string): boolean {
     const call = this.calls.get(position)
     if (!call || session.disturbance.refuse !== undefined) return false
-    return call.knownDone === session || (call.lateIn !== undefined && !call.lateIn.frozen && call.lateIn !== session && session.timeline.now() - call.lateAt > 2_000 && call.lateIn.disturbance.refuse === undefined)
+    return call.knownDone === session || (call.lateIn !== undefined && !call.lateIn.frozen && !call.lateIn.zombie && call.lateIn !== session && session.timeline.now() - call.lateAt > 2_000 && call.lateIn.disturbance.refuse === undefined)
   }
 
   /** A person decides about the call at `position`; `about` are the calls in whose way it stands. */
