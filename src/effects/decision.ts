@@ -35,7 +35,7 @@ export function clearedBy(decision: TakenDecision, blockers: readonly Effect[]):
 /**
  * The newest decision that lets a blocked call pass: made about the call itself; about what blocks it, unless that comes
  * back for its decision itself; or about a call that diverged away before it could use it. That one is the call of the
- * same turn; where the turns differ, the only one that it can be. When in doubt whose it is, nobody has it.
+ * same turn, or the only call that it can be: of the same response, with the same arguments. When in doubt whose it is, nobody has it.
  */
 export function decisionFor(ledger: Ledger, call: DecidedCall, blockers: readonly Effect[], context: DecisionContext): TakenDecision | undefined {
   const open = ledger.decisions.filter((d) => !d.consumed && !context.isTaken(d.inbox) && sameEffect(d.effect, call.ref) && clearedBy(d, blockers).length > 0)
@@ -45,13 +45,14 @@ export function decisionFor(ledger: Ledger, call: DecidedCall, blockers: readonl
   const sameTurn = astray.findLast((d) => turnOf(d.step) === turnOf(call.step))
   if (sameTurn) return sameTurn
   const [only, ...others] = astray
-  if (!only || others.length > 0 || branchOf(only.step) !== branchOf(call.step)) return undefined
+  if (!only || others.length > 0 || !areOfOneResponse(only.step, call.step)) return undefined
   return call.keyed || only.fingerprint === call.fingerprint ? only : undefined
 }
 
-/** The line of steps that a call belongs to: a call stands below the response that asked for it. */
-function branchOf(step: string): string {
-  const turn = turnOf(step)
-  const parent = parentOf(turn) ?? ''
-  return turn.slice(turn.lastIndexOf('/') + 1).startsWith('c:') ? (parentOf(parent) ?? '') : parent
+/** Two calls that were asked for at the same turn: a model that is asked anew gives its calls new ids. */
+function areOfOneResponse(a: string, b: string): boolean {
+  const [one, other] = [turnOf(a), turnOf(b)]
+  return isCall(one) && isCall(other) && parentOf(one) === parentOf(other)
 }
+
+const isCall = (turn: string): boolean => turn.slice(turn.lastIndexOf('/') + 1).startsWith('c:')

@@ -46,7 +46,7 @@ class Scene {
   ask(step: string, { args = 'order 1', key = '', ...policy }: { args?: string; key?: string } & Partial<EffectPolicy> = {}): GuardVerdict {
     return guard(
       this.ledger,
-      { step, ref: { name: 'refund', key }, fingerprint: args, policy: { onIncomplete: 'refuse', allowRepeat: false, keyed: false, ...policy } },
+      { step, branch: '', ref: { name: 'refund', key }, fingerprint: args, policy: { onIncomplete: 'refuse', allowRepeat: false, keyed: false, ...policy } },
       { isRunning: (id) => this.running.has(id), asked: this.asked, taken: this.taken, isGone: (step) => this.gone.has(step) },
     )
   }
@@ -245,10 +245,10 @@ describe('a call whose effect turned out completed after its caller was told "un
   })
 
   it.each<[string, Decision | 'rerun' | 'skip' | 'reuse', GuardVerdict]>([
-    ['rerun', 'rerun', startOf(['a'], [1])],
+    ['rerun', 'rerun', startOf([], [1])],
     ['skip', 'skip', skipOf([], [1])],
-    ['reuse', 'reuse', answerOf(value('ok'), ['a'], [1])],
-    ['its result', RESULT, answerOf(value('by hand'), ['a'], [1])],
+    ['reuse', 'reuse', answerOf(value('ok'), [], [1])],
+    ['its result', RESULT, answerOf(value('by hand'), [], [1])],
   ])('passes by the decision %s', (_, decision, verdict) => {
     expect(found().decided('b', decision).ask('b', { args: 'order one' })).toEqual(verdict)
   })
@@ -294,16 +294,21 @@ describe('a call that would repeat a superseded effect (C11b, C38)', () => {
   })
 
   it('reuses what is completed among what blocks it', () => {
-    expect(scene().done('a').started('b').superseded('a', 'b').decided('c', 'reuse').ask('c')).toEqual(answerOf(value('done a'), ['a'], [1]))
+    expect(scene().done('a').started('b').superseded('a', 'b').decided('c', 'reuse').ask('c')).toEqual(answerOf(value('done a'), ['b'], [1]))
   })
 
-  it('passes by a decision about a call that the program no longer makes, after any number of divergences', () => {
-    const moved = diverged().decided('a~1', 'rerun').superseded('a~1').superseded('a~2')
-    expect(moved.ask('b')).toEqual(waitOf('repeat', 'a'))
-    moved.gone.add('a~1')
-    const verdict = moved.ask('b')
-    expect(verdict).toEqual(startOf(['a'], [1]))
-    expect(moved.start('b', verdict).ended('b', value('again')).superseded('b').ask('c')).toEqual(waitOf('repeat', 'b'))
+  it('passes by a decision about the call of its turn that diverged away, or about the only one of its response with its arguments', () => {
+    const of = (step: string, ...others: string[]): Scene => {
+      const moved = scene().done('0/c:a').superseded('0/c:a')
+      for (const each of [step, ...others]) moved.decided(each, 'rerun').gone.add(each)
+      return moved
+    }
+    expect(of('1~1/c:b').ask('1~2/c:b')).toEqual(startOf(['0/c:a'], [1]))
+    expect(of('1~1/c:b').ask('1~2/c:c')).toEqual(startOf(['0/c:a'], [1]))
+    expect(of('1~1/c:b').ask('1~2/c:c', { args: 'order 2' })).toEqual(waitOf('repeat', '0/c:a'))
+    expect(of('1~1/c:b').ask('2~2/c:b')).toEqual(waitOf('repeat', '0/c:a'))
+    expect(of('1~1/c:b', '1~1/c:d').ask('1~2/c:c')).toEqual(waitOf('repeat', '0/c:a'))
+    expect(of('3').ask('4')).toEqual(waitOf('repeat', '0/c:a'))
   })
 
   it('passes by a decision made while the effect was in doubt, when the program has diverged since', () => {

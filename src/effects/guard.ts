@@ -15,6 +15,8 @@ export interface EffectPolicy {
 
 export interface GuardedCall {
   readonly step: string
+  /** Path of the branch that it stands in. */
+  readonly branch: string
   readonly ref: EffectRef
   /** Of the arguments. */
   readonly fingerprint: string
@@ -84,10 +86,11 @@ export function guard(ledger: Ledger, call: GuardedCall, context: GuardContext):
     if (decided) {
       decisions.push(decided.inbox)
       const about = blockers.find((b) => b.step.id === decided.step)
-      const used = about ?? theOne(clearedBy(decided, blockers), call, decided.decision.type === 'reuse')
       if (!about) passes = decided.since
-      effects.push(used.step.id)
-      if (decided.decision.type !== 'rerun') return carryOut(decided, used, consumes)
+      const cleared = clearedBy(decided, blockers)
+      const used = about ?? theSame(cleared, call)
+      if (used) effects.push(used.step.id)
+      if (decided.decision.type !== 'rerun') return carryOut(decided, reusable(used, cleared) ?? first, consumes)
       continue
     }
 
@@ -102,8 +105,9 @@ export function guard(ledger: Ledger, call: GuardedCall, context: GuardContext):
       if (next) return { type: 'reconcile', effect: next }
     }
     // It was decided about already: what is left to decide about is what it waits for.
-    const about = decisionAbout(ledger, call.step, deciding) ? first.step.id : call.step
-    return { type: 'wait', why: doubtful.length > 0 ? 'in-doubt' : 'repeat', about, effects: blockers }
+    const inQuestion = doubtful.length > 0 ? doubtful : blockers
+    const about = decisionAbout(ledger, call.step, deciding) ? inQuestion[0]!.step.id : call.step
+    return { type: 'wait', why: doubtful.length > 0 ? 'in-doubt' : 'repeat', about, effects: inQuestion }
   }
 }
 
@@ -124,12 +128,17 @@ function isSettledByItsCall(ledger: Ledger, effect: Effect, policy: EffectPolicy
   return decided ? decided.decision.type === 'rerun' || decided.decision.type === 'result' : policy.onIncomplete === 'rerun'
 }
 
-/** One decision uses up one effect: the one of the call's own turn, else of its arguments, else the oldest. The others go on standing. */
-function theOne(effects: readonly Effect[], call: GuardedCall, withOutcome: boolean): Effect {
-  const usable = withOutcome ? effects.filter((effect) => effect.outcome) : effects
-  const turn = turnOf(call.step)
-  return usable.find((e) => turnOf(e.step.id) === turn) ?? usable.find((e) => e.fingerprint === call.fingerprint) ?? usable[0] ?? effects[0]!
+/**
+ * The effect that a decision about a call uses up: the one that the call asks for again, at its turn, or (a model that asks again) with its
+ * arguments in its branch, or by its `effectKey`. Another one that stood in its way goes on standing: nobody said that it may be made again.
+ */
+function theSame(effects: readonly Effect[], call: GuardedCall): Effect | undefined {
+  const [turn, branch] = [turnOf(call.step), turnOf(call.branch)]
+  const isAskedAgain = ({ step, fingerprint }: Effect): boolean => step.kind === 'tool' && fingerprint === call.fingerprint && turnOf(step.branch) === branch
+  return effects.find((e) => turnOf(e.step.id) === turn) ?? effects.find(isAskedAgain) ?? (call.policy.keyed ? effects[0] : undefined)
 }
+
+const reusable = (used: Effect | undefined, cleared: readonly Effect[]): Effect | undefined => (used?.outcome ? used : cleared.findLast((e) => e.outcome))
 
 /** Decisions about a call that may start without them: kept, they would answer for its next doubt, which nobody has seen yet. */
 const leftOver = (ledger: Ledger, call: GuardedCall, used: readonly number[]): number[] =>

@@ -94,7 +94,7 @@ export class Machine {
     if (!effect) return { type: 'start', consumes: { effects: [], decisions: [] } }
     return guard(
       this.#history.ledger,
-      { step: ticket.ref.id, ref: { name: effect.name, key: effect.key }, fingerprint: fingerprint ?? '', policy: effect.policy },
+      { step: ticket.ref.id, branch: ticket.ref.branch, ref: { name: effect.name, key: effect.key }, fingerprint: fingerprint ?? '', policy: effect.policy },
       { ...context, isRunning: (step) => this.#running.has(step), isGone: (step) => this.#history.isGone(step) },
     )
   }
