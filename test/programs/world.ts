@@ -59,6 +59,8 @@ export class Call {
   consumed = false
   /** What was done is known to somebody who decided otherwise, until the call is asked for in another attempt. */
   answered: Session | 'soon' | undefined
+  /** Calls whose outcome somebody decided to give for it. */
+  readonly reused = new Set<string>()
   /** The attempt in which the outside world said that it is done. */
   knownDone: Session | undefined
   /** The attempt in which its code came to its end after nobody waited any more. */
@@ -256,9 +258,18 @@ export class World {
     for (const each of [call, ...about.map((id) => this.calls.get(id))]) {
       if (!each) continue
       each.settled = true
-      if (decision === 'rerun') each.consumed = true
+      if (decision === 'rerun') this.#consume(each)
       else each.answered = 'soon'
     }
+    if (call && decision === 'reuse') for (const other of about) call.reused.add(other)
+  }
+
+  /** With a call that was answered by what others did, those are used up. */
+  #consume(call: Call): void {
+    call.consumed = true
+    const { drifting, effect } = call.spec
+    if (drifting === undefined || call.starts.length > 0) return
+    for (const other of this.calls.values()) if (other.spec.drifting === drifting && other.spec.effect === effect && other.answered !== undefined) other.consumed = true
   }
 
   /** An end of the call was announced as recorded. */
@@ -276,7 +287,9 @@ export class World {
     const isAnswer = (other: Call): boolean =>
       other.wasUnknown || (session.program.unstable === true && isTwin(other.spec, spec)) || (spec.drifting !== undefined && other.spec.drifting === spec.drifting)
     const others = [...this.calls.values()].filter((other) => spec.effect !== undefined && other.spec.effect === spec.effect && isAnswer(other))
-    return new Set(others.map((other) => other.spec.position))
+    const own = this.calls.get(position)!
+    const reusing = session.program.unstable ? [...this.calls.values()].filter((other) => other.spec.effect === spec.effect) : [own]
+    return new Set([...others.map((other) => other.spec.position), ...reusing.flatMap((other) => [...other.reused])])
   }
 
   raceWon(session: Session, path: string, winner: number): void {
