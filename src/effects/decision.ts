@@ -39,15 +39,24 @@ export function clearedBy(decision: TakenDecision, blockers: readonly Effect[]):
  */
 export function decisionFor(ledger: Ledger, call: DecidedCall, blockers: readonly Effect[], context: DecisionContext): TakenDecision | undefined {
   const open = ledger.decisions.filter((d) => !d.consumed && !context.isTaken(d.inbox) && sameEffect(d.effect, call.ref) && clearedBy(d, blockers).length > 0)
-  const own = open.findLast((d) => d.step === call.step || blockers.some((b) => b.step.id === d.step && !isExpected(b)))
+  const own = open.findLast((d) => isAbout(d, call) || blockers.some((b) => b.step.id === d.step && !isExpected(b)))
   if (own) return own
-  const astray = open.filter((d) => !ledger.effects.has(d.step) && context.isGone(d.step))
+  const astray = open.filter((d) => !ledger.effects.has(d.step) && context.isGone(d.step) && asksTheSame(d, call))
   const sameTurn = astray.findLast((d) => turnOf(d.step) === turnOf(call.step))
   if (sameTurn) return sameTurn
   const [only, ...others] = astray
   if (!only || others.length > 0 || !areOfOneResponse(only.step, call.step)) return undefined
-  return call.keyed || only.fingerprint === call.fingerprint ? only : undefined
+  return only
 }
+
+/** The newest decision about a call that never started: it is carried out whether or not something still stands in its way. */
+export const decisionOf = (ledger: Ledger, call: DecidedCall, { isTaken }: Pick<DecisionContext, 'isTaken'>): TakenDecision | undefined =>
+  ledger.decisions.findLast((d) => !d.consumed && !isTaken(d.inbox) && isAbout(d, call))
+
+/** A call that waits has no record: in the next attempt its id may be another call's. */
+const isAbout = (decision: TakenDecision, call: DecidedCall): boolean => decision.step === call.step && asksTheSame(decision, call)
+
+const asksTheSame = (decision: TakenDecision, call: DecidedCall): boolean => call.keyed || decision.fingerprint === call.fingerprint
 
 /** Two calls that were asked for at the same turn: a model that is asked anew gives its calls new ids. */
 function areOfOneResponse(a: string, b: string): boolean {

@@ -250,7 +250,7 @@ describe('a call whose effect turned out completed after its caller was told "un
     ['reuse', 'reuse', answerOf(value('ok'), [], [1])],
     ['its result', RESULT, answerOf(value('by hand'), [], [1])],
   ])('passes by the decision %s', (_, decision, verdict) => {
-    expect(found().decided('b', decision).ask('b', { args: 'order one' })).toEqual(verdict)
+    expect(found().decided('b', decision, undefined, 'order one').ask('b', { args: 'order one' })).toEqual(verdict)
   })
 })
 

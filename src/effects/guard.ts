@@ -1,6 +1,6 @@
 /** The guard: whether a step with effects may start now, is answered, is asked about, or waits (R5, R6). Pure. */
 import type { EffectRef, Outcome } from '../journal/entry.ts'
-import { clearedBy, decisionAbout, decisionFor, type DecisionContext } from './decision.ts'
+import { clearedBy, decisionAbout, decisionFor, decisionOf, sameEffect, type DecisionContext } from './decision.ts'
 import { isExpected, isInDoubt, isUnknown } from './doubt.ts'
 import { turnOf } from '../replay/identity.ts'
 import { wouldBeRepeated, type Effect, type Ledger, type TakenDecision } from './ledger.ts'
@@ -80,9 +80,17 @@ export function guard(ledger: Ledger, call: GuardedCall, context: GuardContext):
   for (;;) {
     const blockers = blockersOf(ledger, call, context).filter((b) => !effects.includes(b.step.id) && b.startedSeq > passes)
     const [first] = blockers
-    if (!first) return { type: 'start', consumes: { effects, decisions: [...decisions, ...leftOver(ledger, call, decisions)] } }
+    const decidedCall = { ...call, keyed: call.policy.keyed }
+    if (!first) {
+      const settled = own ? undefined : decisionOf(ledger, decidedCall, deciding)
+      if (settled && settled.decision.type !== 'rerun') {
+        decisions.push(settled.inbox)
+        return carryOut(settled, outcomeLike(ledger, call), consumes)
+      }
+      return { type: 'start', consumes: { effects, decisions: [...decisions, ...leftOver(ledger, call, decisions)] } }
+    }
 
-    const decided = decisionFor(ledger, { ...call, keyed: call.policy.keyed }, blockers, deciding)
+    const decided = decisionFor(ledger, decidedCall, blockers, deciding)
     if (decided) {
       decisions.push(decided.inbox)
       const about = blockers.find((b) => b.step.id === decided.step)
@@ -138,15 +146,19 @@ function theSame(effects: readonly Effect[], call: GuardedCall): Effect | undefi
   return effects.find((e) => turnOf(e.step.id) === turn) ?? effects.find(isAskedAgain) ?? (call.policy.keyed ? effects[0] : undefined)
 }
 
+/** An effect of the same arguments, for a call that is to reuse what another call has used up since. */
+const outcomeLike = (ledger: Ledger, call: GuardedCall): Effect | undefined =>
+  [...ledger.effects.values()].findLast((e) => e.outcome && sameEffect(e.ref, call.ref) && (call.policy.keyed || e.fingerprint === call.fingerprint))
+
 const reusable = (used: Effect | undefined, cleared: readonly Effect[]): Effect | undefined => (used?.outcome ? used : cleared.findLast((e) => e.outcome))
 
 /** Decisions about a call that may start without them: kept, they would answer for its next doubt, which nobody has seen yet. */
 const leftOver = (ledger: Ledger, call: GuardedCall, used: readonly number[]): number[] =>
   ledger.decisions.filter((d) => !d.consumed && d.step === call.step && !used.includes(d.inbox)).map((d) => d.inbox)
 
-function carryOut(taken: TakenDecision, about: Effect, consumes: Consumption): GuardVerdict {
+function carryOut(taken: TakenDecision, about: Effect | undefined, consumes: Consumption): GuardVerdict {
   if (taken.decision.type === 'result') return { type: 'answer', outcome: { type: 'value', value: taken.decision.value }, consumes }
-  if (taken.decision.type === 'reuse' && about.outcome) return { type: 'answer', outcome: about.outcome, consumes }
+  if (taken.decision.type === 'reuse' && about?.outcome) return { type: 'answer', outcome: about.outcome, consumes }
   // To skip a call settles nothing: what stood in its way goes on standing in the way of others. `resolve` refuses `reuse` where there is
   // no outcome; should one be missing all the same, "unknown" is the safe answer.
   return { type: 'skip', consumes: { effects: [], decisions: consumes.decisions } }

@@ -1,23 +1,20 @@
 /** A step that is not answered from the journal: guarded, written ahead, executed, recorded (R2, R3, R6). */
 import { sleep } from '../core/clock.ts'
-import { HoldfastError } from '../errors.ts'
-import type { Consumption, GuardVerdict } from '../effects/guard.ts'
-import { decode, encode } from '../journal/codec.ts'
-import type { DoubtCause, Outcome, Settlement, StepRef, SuspendReason } from '../journal/entry.ts'
-import type { NewEntry } from '../journal/writer.ts'
-import { classifyError, execute, nextDelay, type Category, type Execution, type LateOutcome, type Reconciled, type TryContext } from '../reliability/index.ts'
-import type { Ticket } from '../replay/claim.ts'
+import type { Consumption } from '../effects/guard.ts'
 import type { Effect } from '../effects/ledger.ts'
+import type { DoubtCause, SuspendReason } from '../journal/entry.ts'
+import type { NewEntry } from '../journal/writer.ts'
+import { HoldfastError } from '../errors.ts'
+import { execute, nextDelay, type Execution, type TryContext } from '../reliability/index.ts'
+import type { Ticket } from '../replay/claim.ts'
 import type { Attempt } from './attempt.ts'
 import { inContext } from './current.ts'
-import type { Drive, Ended } from './drive.ts'
+import type { Drive } from './drive.ts'
+import { failed, isLost, messageOf, stored, unknown, unknownOutcome } from './outcome.ts'
+import { consumed, encodedInput, modelParts, record } from './record.ts'
+import { DOUBTFUL, onLate, reconcile } from './settle.ts'
 import { ofStep, type StepSpec } from './step.ts'
-
-/** `not-done` is believed this long after the former owner could last act, where the tool has no timeout to go by, ms. */
-const SETTLE_AFTER_MS = 60_000
-
-/** After these a call may have taken effect although it threw (R6). */
-const DOUBTFUL: ReadonlySet<Category> = new Set<Category>(['network', 'timeout', 'overloaded', 'server'])
+import { dueAt, waitReason } from './wait-reason.ts'
 
 export async function performLive(drive: Drive, ticket: Ticket, spec: StepSpec): Promise<void> {
   const { attempt } = drive
@@ -222,197 +219,3 @@ function doubtAfter(execution: Execution<unknown> & { type: 'failed' }, isTimeou
   if (execution.ending === 'cancelled') return 'cancelled'
   return DOUBTFUL.has(execution.classification.category) ? 'error' : undefined
 }
-
-/** Durable before announced (R3). */
-async function record(
-  drive: Drive,
-  ticket: Ticket,
-  spec: StepSpec,
-  end: Ended,
-  measured: { readonly tries: number; readonly ms: number; readonly usage?: object },
-  consumes: Consumption = { effects: [], decisions: [] },
-): Promise<void> {
-  const { attempt } = drive
-  const { ref } = ticket
-  const { fingerprint, effect } = spec.claim
-  const ok = end.outcome.type === 'value' || end.outcome.type === 'unstored'
-  if (fingerprint === null) {
-    attempt.notRecorded('NOT_FINGERPRINTED', `${spec.label} holds what has no fingerprint: it is neither recorded nor replayed`, ref.id)
-    if (ref.kind === 'model') drive.unrecordedResponses.add(ref.id)
-    return drive.ended(ticket, end, undefined)
-  }
-  const entry: NewEntry = {
-    type: 'step-ended',
-    step: ref,
-    fingerprint,
-    ...drive.machine.rangeOf(ticket),
-    outcome: end.outcome,
-    ...(effect && { effect: { name: effect.name, key: effect.key } }),
-    ...modelParts(spec),
-    ...(end.asked.length > 0 && { asked: end.asked }),
-    ...measured,
-  }
-  let seq: number | undefined
-  try {
-    seq = await attempt.write([...consumed(ref.id, consumes), entry])
-    attempt.countRecorded(ref.kind, ref.id)
-  } catch (error) {
-    if (isLost(error)) return attempt.abort(error)
-    const message = `${spec.label} ended, but the store refused its record: ${messageOf(error)}`
-    // Its outcome cannot be made durable, so it cannot be announced; its `started` stands, and with it the doubt.
-    if (effect) return drive.hold(ticket, { type: 'not-recorded', step: ref.id, message })
-    attempt.notRecorded('NOT_RECORDED', message, ref.id)
-    if (ref.kind === 'model') drive.unrecordedResponses.add(ref.id)
-  }
-  attempt.emit({ type: 'step-finished', ...ofStep(ref), ok, tries: measured.tries, ms: measured.ms })
-  drive.ended(ticket, end, seq)
-  if (effect) drive.wake()
-}
-
-/** Asks the outside world about an effect that is in doubt. */
-async function reconcile(drive: Drive, ticket: Ticket, spec: StepSpec, effect: Effect): Promise<void> {
-  const { attempt } = drive
-  drive.asked.add(effect.step.id)
-  const ask = spec.reconcile
-  if (!ask) return
-  const asked = await execute(
-    () => ask({
-      input: effect.input === undefined ? undefined : decode(effect.input),
-      idempotencyKey: effect.idempotencyKey,
-      runId: attempt.runId,
-      step: effect.step.id,
-      toolName: effect.ref.name,
-    }),
-    {
-      retry: attempt.policies.retry,
-      timeoutMs: spec.timeoutMs ?? SETTLE_AFTER_MS,
-      deadline: attempt.options.deadline,
-      signal: attempt.signal,
-      clock: attempt.clock,
-      random: attempt.options.random,
-      label: `reconcile of ${spec.label}`,
-    },
-  )
-  if (asked.type !== 'ok') {
-    attempt.warn('RECONCILE_FAILED', `reconcile of ${spec.label} failed: ${messageOf(asked.error)}`, ticket.ref.id)
-    return
-  }
-  const { value } = asked
-  if (!isReconciled(value)) {
-    const got = JSON.stringify(value) ?? String(value)
-    attempt.warn('RECONCILE_FAILED', `reconcile of ${spec.label} must give { status: 'completed', output } or { status: 'not-done' }, got ${got.slice(0, 200)}: the doubt stands`, ticket.ref.id)
-    return
-  }
-  if (value.status === 'not-done' && attempt.believesNotDone(effect, spec.settleAfterMs ?? spec.timeoutMs ?? SETTLE_AFTER_MS) !== true) return
-  const settlement: Settlement = value.status === 'not-done'
-    ? { type: 'not-done' }
-    : { type: 'completed', outcome: stored(spec, value.output, effect.step.id) }
-  await settle(drive, effect.step, 'reconcile', settlement)
-}
-
-/** What a service's own lookup gives (nothing, a record with a status of its own) says neither: taken for one, it would settle a doubt about money wrongly. */
-const isReconciled = (value: unknown): value is Reconciled<unknown> =>
-  typeof value === 'object' && value !== null && 'status' in value && ((value.status === 'completed' && 'output' in value) || value.status === 'not-done')
-
-async function settle(drive: Drive, step: StepRef, by: 'reconcile' | 'late-result', settlement: Settlement): Promise<void> {
-  const { attempt } = drive
-  try {
-    await attempt.write([{ type: 'settled', step: step.id, by, settlement }])
-  } catch (error) {
-    if (isLost(error)) attempt.abort(error)
-    return
-  }
-  attempt.emit({ type: 'doubt-settled', ...ofStep(step), by, as: settlement.type })
-  drive.wake()
-}
-
-/** Work that was no longer waited for has come to an end after all: that settles its doubt (R6). */
-function onLate(drive: Drive, ticket: Ticket, spec: StepSpec, late: LateOutcome<unknown>): void {
-  const { attempt } = drive
-  attempt.abandoned.delete(ticket.ref.id)
-  if (!spec.claim.effect) return
-  const settlement = lateSettlement(spec, late, ticket.ref.id)
-  if (!settlement) return
-  if (attempt.over) attempt.options.onLateMessage({ type: 'late-result', step: ticket.ref.id, settlement })
-  else drive.track(settle(drive, ticket.ref, 'late-result', settlement))
-}
-
-function lateSettlement(spec: StepSpec, late: LateOutcome<unknown>, step: string): Settlement | undefined {
-  if (late.ok) return { type: 'completed', outcome: stored(spec, late.value, step) }
-  // An error that came because the work was told to stop says nothing about its effect.
-  const { category } = classifyError(late.error)
-  return DOUBTFUL.has(category) || category === 'cancelled' || category === 'unknown' ? undefined : { type: 'not-done' }
-}
-
-function stored(spec: StepSpec, value: unknown, step: string): Outcome {
-  const options = { path: `result of ${spec.label}`, ...(spec.maxBytes !== undefined && { maxBytes: spec.maxBytes }) }
-  try {
-    return { type: 'value', value: encode(value, options) }
-  } catch (error) {
-    if (!spec.claim.effect) return failed(error)
-    const told = new HoldfastError('RESULT_NOT_STORED', `${spec.label} succeeded, but its result could not be stored: ${messageOf(error)}`, { step })
-    return { type: 'unstored', error: encode(told) }
-  }
-}
-
-function failed(error: unknown): Outcome {
-  try {
-    return { type: 'error', error: encode(error, { path: 'error' }) }
-  } catch {
-    // What was thrown cannot be stored, but what it says can.
-    return { type: 'error', error: encode(new Error(messageOf(error))) }
-  }
-}
-
-const unknown = (cause: DoubtCause, error: HoldfastError): Outcome => ({ type: 'unknown', cause, error: encode(error) })
-
-const unknownOutcome = (spec: StepSpec, what: string, step: string, cause?: unknown): HoldfastError =>
-  new HoldfastError('OUTCOME_UNKNOWN', `${spec.label}: ${what}. Its outcome is unknown: it may have taken effect, do not repeat it`, {
-    step,
-    ...(cause instanceof Error && { cause: new Error(cause.message) }),
-  })
-
-function waitReason(runId: string, { ref, claim }: Ticket, { why, about }: GuardVerdict & { type: 'wait' }, effects: readonly string[]): SuspendReason {
-  const what = why === 'in-doubt'
-    ? `nobody knows whether ${ref.kind} "${ref.name}" (${effects.join(', ')}) took effect`
-    : `${ref.kind} "${ref.name}" would repeat an effect that was made already (${effects.join(', ')})`
-  return {
-    type: why,
-    step: about,
-    tool: ref.name,
-    fingerprint: claim.fingerprint ?? '',
-    effects,
-    message: `${what}. Settle it: holdfast resolve ${runId} ${about} --rerun | --skip | --result JSON${why === 'repeat' ? ' | --reuse' : ''}`,
-  }
-}
-
-/** When `not-done` may be believed, a run that waits for that is due by itself. */
-function dueAt(drive: Drive, spec: StepSpec, effects: readonly Effect[]): number | null {
-  const due = effects.flatMap((effect) => {
-    if (!spec.reconcile || !drive.asked.has(effect.step.id)) return []
-    const from = drive.attempt.believesNotDone(effect, spec.settleAfterMs ?? spec.timeoutMs ?? SETTLE_AFTER_MS)
-    return typeof from === 'number' && from > drive.attempt.clock.now() ? [from] : []
-  })
-  return due.length > 0 ? Math.min(...due) : null
-}
-
-const consumed = (step: string, consumes: Consumption): NewEntry[] =>
-  consumes.effects.length + consumes.decisions.length > 0 ? [{ type: 'consumed', step, ...consumes }] : []
-
-const modelParts = ({ claim: { model } }: StepSpec): { config?: string; prompt?: NonNullable<StepSpec['claim']['model']>['prompt'] } =>
-  model ? { config: model.config, prompt: model.prompt } : {}
-
-function encodedInput(spec: StepSpec): { input?: ReturnType<typeof encode> } {
-  if (spec.input === undefined) return {}
-  try {
-    return { input: encode(spec.input, { path: `input of ${spec.label}` }) }
-  } catch {
-    // A call is known by its fingerprint; its input is kept for reconcile and for people.
-    return {}
-  }
-}
-
-const isLost = (error: unknown): error is HoldfastError => HoldfastError.isInstance(error) && error.code === 'LEASE_LOST'
-
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
-

@@ -1,0 +1,74 @@
+/** The end of a step, written down before it is announced (R3). */
+import type { Consumption } from '../effects/guard.ts'
+import { encode } from '../journal/codec.ts'
+import type { NewEntry } from '../journal/writer.ts'
+import type { Ticket } from '../replay/claim.ts'
+import type { Drive, Ended } from './drive.ts'
+import { isLost, messageOf } from './outcome.ts'
+import { ofStep, type StepSpec } from './step.ts'
+
+/** Durable before announced (R3). */
+export async function record(
+  drive: Drive,
+  ticket: Ticket,
+  spec: StepSpec,
+  end: Ended,
+  measured: { readonly tries: number; readonly ms: number; readonly usage?: object },
+  consumes: Consumption = { effects: [], decisions: [] },
+): Promise<void> {
+  const { attempt } = drive
+  const { ref } = ticket
+  const { fingerprint, effect } = spec.claim
+  const ok = end.outcome.type === 'value' || end.outcome.type === 'unstored'
+  if (fingerprint === null) {
+    attempt.notRecorded('NOT_FINGERPRINTED', `${spec.label} holds what has no fingerprint: it is neither recorded nor replayed`, ref.id)
+    if (ref.kind === 'model') drive.unrecordedResponses.add(ref.id)
+    return drive.ended(ticket, end, undefined)
+  }
+  const entry: NewEntry = {
+    type: 'step-ended',
+    step: ref,
+    fingerprint,
+    ...drive.machine.rangeOf(ticket),
+    outcome: end.outcome,
+    ...(effect && { effect: { name: effect.name, key: effect.key } }),
+    ...modelParts(spec),
+    ...(end.asked.length > 0 && { asked: end.asked }),
+    ...measured,
+  }
+  let seq: number | undefined
+  try {
+    seq = await attempt.write([...consumed(ref.id, consumes), entry])
+    attempt.countRecorded(ref.kind, ref.id)
+  } catch (error) {
+    if (isLost(error)) {
+      // Another drives the run now, and may be in doubt about this very step: what came of it is told by the inbox.
+      if (effect && ok && measured.tries > 0) attempt.options.onLateMessage({ type: 'late-result', step: ref.id, settlement: { type: 'completed', outcome: end.outcome } })
+      return attempt.abort(error)
+    }
+    const message = `${spec.label} ended, but the store refused its record: ${messageOf(error)}`
+    // Its outcome cannot be made durable, so it cannot be announced; its `started` stands, and with it the doubt.
+    if (effect) return drive.hold(ticket, { type: 'not-recorded', step: ref.id, message })
+    attempt.notRecorded('NOT_RECORDED', message, ref.id)
+    if (ref.kind === 'model') drive.unrecordedResponses.add(ref.id)
+  }
+  attempt.emit({ type: 'step-finished', ...ofStep(ref), ok, tries: measured.tries, ms: measured.ms })
+  drive.ended(ticket, end, seq)
+  if (effect) drive.wake()
+}
+
+export const consumed = (step: string, consumes: Consumption): NewEntry[] =>
+  consumes.effects.length + consumes.decisions.length > 0 ? [{ type: 'consumed', step, ...consumes }] : []
+
+export const modelParts = ({ claim: { model } }: StepSpec): { config?: string; prompt?: NonNullable<StepSpec['claim']['model']>['prompt'] } =>
+  model ? { config: model.config, prompt: model.prompt } : {}
+
+export function encodedInput(spec: StepSpec): { input?: ReturnType<typeof encode> } {
+  if (spec.input === undefined) return {}
+  try {
+    return { input: encode(spec.input, { path: `input of ${spec.label}` }) }
+  } catch {
+    // A call is known by its fingerprint; its input is kept for reconcile and for people.
+    return {}
+  }
+}
