@@ -54,6 +54,8 @@ export async function execute(program: Program): Promise<Execution> {
   let crossings = 0
   let kills = 0
   let result: unknown
+  /** What somebody does during the next attempt. */
+  let later: (() => void) | undefined
   const done = (): Execution => ({
     violations: world.violations, result, attempts: number, requests: world.requests, kills, altered: world.altered, unstable: program.unstable ?? false, crossings, decisions: world.decisions, log: world.log,
   })
@@ -67,7 +69,10 @@ export async function execute(program: Program): Promise<Execution> {
     const disturbance: Disturbance = program.attempts[number - 1] ?? {}
     const former: Session | undefined = session
     session = new Session({ program, world, timeline, number, disturbance })
-    if (former?.isPaused) session.wakes(former, former.disturbance.thaw ?? 1)
+    if (former?.isPaused) session.meanwhile(former.disturbance.thaw ?? 1, () => former.thaw())
+    const isAsked = later !== undefined
+    if (later) session.meanwhile(1 + Math.floor(random() * 60), later)
+    later = undefined
     runner = runnerOf(session, storeOf(session, store, deadOwners))
     const ended = await attempt(session, runner)
     if (number === 1) crossings = session.crossings
@@ -104,7 +109,9 @@ export async function execute(program: Program): Promise<Execution> {
         if (outcome.status === 'suspended') {
           world.log.push(`   suspended: ${outcome.reasons.map((reason) => `${reason.type} ${'step' in reason ? reason.step : ''}`).join(', ')}`)
           if (outcome.resumeAt !== undefined && random() < 0.7) await timeline.pass(Math.max(0, outcome.resumeAt - timeline.now()))
-          await passWhile(timeline, settle(createRunner({ agents: [agentOf(session)], store, clock: timeline.clock }), RUN_ID, session, outcome.reasons, random, number % 4 === 0))
+          const asked = { runner: createRunner({ agents: [agentOf(session)], store, clock: timeline.clock }), runId: RUN_ID, session, reasons: outcome.reasons, random, all: number % 4 === 0 }
+          if (random() < 0.2) later = () => void settle({ ...asked, late: true })
+          else await passWhile(timeline, settle({ ...asked, late: isAsked }))
         }
         break
       }
@@ -122,6 +129,7 @@ function runnerOf(session: Session, store: ReturnType<typeof storeOf>): Runner {
     store,
     clock: session.clock,
     random: session.random,
+    onIncompleteTool: session.program.onIncompleteTool ?? 'refuse',
     onConfigChange: session.program.onConfigChange ?? 'replay',
     leaseMs: LEASE_MS,
     timeouts: { toolMs: TOOL_MS, modelMs: 60_000 },
@@ -154,7 +162,7 @@ async function attempt(session: Session, runner: Runner): Promise<Ended> {
   call.then(
     (outcome) => {
       ended ??= { type: 'outcome', outcome }
-      if (outcome.status === 'completed' && session.drove && world.owner !== session) world.violate('zombie', `${session.name} completes the run although ${world.owner?.name} owns it`)
+      if (outcome.status === 'completed' && session.drove && world.owner !== session && world.endedBy !== session) world.violate('zombie', `${session.name} completes the run although ${world.owner?.name} owns it`)
     },
     (error: unknown) => { ended ??= { type: 'threw', error } },
   )

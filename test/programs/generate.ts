@@ -58,6 +58,7 @@ class Maker {
       seed,
       ...(this.#unstable && { unstable: true }),
       ...(this.#unstable === 'diverge' && { onConfigChange: 'diverge' as const }),
+      ...(this.#chance(0.15) && { onIncompleteTool: this.#pick(['rerun', 'skip'] as const) }),
       node,
       scripts: this.#scripts,
       attempts: this.#list(1, 4, () => this.#disturbance()),

@@ -126,7 +126,7 @@ async function race(place: Place, racers: readonly (readonly (StepNode | ReadNod
     const winner = await Promise.race(running)
     if (session.frozen) return never()
     session.world.raceWon(session, path, winner)
-    await step({ ...inside, path: `${path}.use${winner}` }, { type: 'step', name: use, input: winner, idempotent: true, does: 'ok' })
+    await step({ ...inside, path: `${path}.use${winner}` }, { type: 'step', name: `${use} of ${path}`, input: winner, idempotent: true, does: 'ok' })
     // What a branch starts is awaited before it ends.
     if (inBranches) await Promise.all(running)
   }

@@ -8,8 +8,21 @@ type Question = SuspendReason & { readonly type: 'in-doubt' | 'repeat' }
 
 export const isQuestion = (reason: SuspendReason): reason is Question => reason.type === 'in-doubt' || reason.type === 'repeat'
 
-/** Decides about some of what the run waits for; `all`: about all of it. */
-export async function settle(runner: Runner, runId: string, session: Session, reasons: readonly SuspendReason[], random: () => number, all: boolean): Promise<void> {
+export interface Asked {
+  readonly runner: Runner
+  readonly runId: string
+  /** The attempt that suspended. */
+  readonly session: Session
+  readonly reasons: readonly SuspendReason[]
+  readonly random: () => number
+  /** Decides about all of it; else about some. */
+  readonly all: boolean
+  /** The run is driven meanwhile: there may be nothing to decide any more. */
+  readonly late: boolean
+}
+
+/** Decides about what the run waits for. */
+export async function settle({ runner, runId, session, reasons, random, all, late }: Asked): Promise<void> {
   const questions = reasons.filter(isQuestion)
   const refused: string[] = []
   let settled = 0
@@ -19,21 +32,25 @@ export async function settle(runner: Runner, runId: string, session: Session, re
     const { world } = session
     const about = question.effects.flatMap((step) => world.steps.get(step) ?? [])
     const position = world.steps.get(question.step)
-    const known = question.type === 'in-doubt' ? about.find((each) => world.isNeedless(session, each)) : undefined
+    const call = position === undefined ? undefined : world.get(position)
+    const wasAuthorised = call?.authorised ?? false
+    const known = question.type === 'in-doubt' && !late ? about.find((each) => world.isNeedless(session, each)) : undefined
     if (known !== undefined) world.violate('needless-doubt', `a person is asked about ${known}, whose outcome is known`)
+    // Told first: the run may take it up at once.
+    if (position !== undefined) world.decide(position, typeof decision === 'string' ? decision : 'result', about)
     try {
       await runner.resolve(runId, question.step, decision)
     } catch (error) {
+      if (call && !wasAuthorised) call.authorised = false
       const isMissing = HoldfastError.isInstance(error) && error.code === 'NOTHING_TO_RESOLVE'
       if (isMissing && decision === 'reuse') continue
       refused.push(`${question.step} (${position}) waits as ${question.type}, but: ${String(error)}`)
       continue
     }
     settled++
-    if (position !== undefined) world.decide(position, typeof decision === 'string' ? decision : 'result', about)
   }
   // One that waits for another one only cannot be resolved itself.
-  if (settled === 0 && refused.length === questions.length && refused.length > 0) session.world.violate('unresolvable', refused.join('; '))
+  if (!late && settled === 0 && refused.length === questions.length && refused.length > 0) session.world.violate('unresolvable', refused.join('; '))
 }
 
 function decisionFor(world: World, { type, step, effects }: Question, random: () => number): DecisionInput {

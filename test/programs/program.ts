@@ -132,6 +132,8 @@ export interface Program {
   /** What it asks for may differ from attempt to attempt: only that nothing wrong happens can be checked, not that all is replayed. */
   readonly unstable?: boolean
   readonly onConfigChange?: 'replay' | 'diverge'
+  /** What becomes of doubts whose tool or step does not say. */
+  readonly onIncompleteTool?: 'rerun' | 'skip'
   readonly node: Node
   /** What the model answers, by the first message of the conversation. */
   readonly scripts: Readonly<Record<string, readonly Turn[]>>

@@ -101,7 +101,7 @@ export function watchedTools(place: Place, { bound, drifts }: { readonly bound: 
       const nth = occurrences.get(call) ?? 0
       occurrences.set(call, nth + 1)
       const position = `${call}:${nth}`
-      const spec: CallSpec = { position, kind: 'tool', ...ruleOf(name as ToolName, input), input, does: input.does, ...(drifts && { drifting: path }) }
+      const spec: CallSpec = { position, kind: 'tool', ...ruleOf(session.program, name as ToolName, input), input, does: input.does, ...(drifts && { drifting: path }) }
       const ask = (): Promise<unknown> => (tool.execute as unknown as (input: unknown, options: unknown) => Promise<unknown>)(input, options)
       return claimed(session, line, spec, ask, (value) => mistakenFor(position, input, value, session.world.allowedAnswers(session, position)))
     }

@@ -29,8 +29,7 @@ export class Session {
   #paused: PromiseWithResolvers<void> | undefined
   /** Timers that fell due while it was paused. */
   readonly #late: (() => void)[] = []
-  #former: Session | undefined
-  #thawAt = 0
+  readonly #meanwhile: { readonly at: number; readonly fn: () => void }[] = []
   /** Crossings so far. */
   crossings = 0
   /** Where it was killed, for the log. */
@@ -96,7 +95,7 @@ export class Session {
     this.crossings++
     const { kill, close, pause } = this.disturbance
     if (this.crossings === close) this.onClose()
-    if (this.crossings === this.#thawAt) this.#former?.thaw()
+    for (const { at, fn } of this.#meanwhile) if (at === this.crossings) fn()
     // Right before an effect, what was about to happen still does (R18): that is no place to look at.
     if (pause !== undefined && this.crossings >= pause && !this.zombie && !seam.includes('effect') && !seam.includes('body')) this.#pause(seam)
     if (this.crossings === kill) this.kill(seam)
@@ -118,10 +117,9 @@ export class Session {
     for (const fire of this.#late.splice(0)) fire()
   }
 
-  /** `former` goes on when this one has crossed so many seams. */
-  wakes(former: Session, at: number): void {
-    this.#former = former
-    this.#thawAt = at
+  /** Does something when this process has crossed so many seams. */
+  meanwhile(at: number, fn: () => void): void {
+    this.#meanwhile.push({ at, fn })
   }
 
   get isPaused(): boolean {

@@ -40,6 +40,7 @@ async function withOtherKill(program: Program, fails: (candidate: Program) => Pr
 }
 
 function* candidates(program: Program): Iterable<Program> {
+  yield* without(program, 'onIncompleteTool')
   for (const attempts of shorterLists(program.attempts, smallerDisturbances)) yield { ...program, attempts }
   for (const node of smallerNodes(program.node)) yield { ...program, node }
   for (const [name, turns] of Object.entries(program.scripts)) {

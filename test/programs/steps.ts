@@ -21,7 +21,7 @@ export function askStep({ session, run, path, line }: Place, node: StepNode | Re
     position: path,
     kind: type,
     repeatable,
-    ...(!repeatable && { effect: `step ${name} ${key ?? ''}` }),
+    ...(!repeatable && { effect: `step ${name} ${key ?? ''}`, rerunAllowed: session.program.onIncompleteTool === 'rerun' }),
     input,
     does,
     blind: input === undefined && key === undefined,

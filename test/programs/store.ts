@@ -36,7 +36,9 @@ export function storeOf(session: Session, store: Store, deadOwners: ReadonlySet<
     take: (runId, lease) => call('take', async () => {
       const token = await store.take(runId, { ...lease, owner: JSON.stringify({ ...JSON.parse(lease.owner), id: session.name }) })
       if (token !== null) {
-        session.world.owner = session
+        const { world } = session
+        if (world.endedBy) world.violate('ended-again', `${session.name} takes over the run that ${world.endedBy.name} has completed`)
+        world.owner = session
         session.drove = true
       }
       return token
@@ -44,7 +46,11 @@ export function storeOf(session: Session, store: Store, deadOwners: ReadonlySet<
     renew: (runId, token, until) => call('renew', () => store.renew(runId, token, until)),
     append: (runId, batch) => call('append', async () => {
       appends++
-      if (!session.disturbance.refuse?.includes(appends)) return store.append(runId, batch)
+      if (!session.disturbance.refuse?.includes(appends)) {
+        await store.append(runId, batch)
+        if (batch.patch?.status === 'completed') session.world.endedBy = session
+        return
+      }
       session.world.log.push(`${session.name} store refuses append ${appends}`)
       for (const position of session.open.keys()) session.refusedWhileOpen.add(position)
       throw new HoldfastError('STORE_UNAVAILABLE', 'the simulated store takes no writes right now')

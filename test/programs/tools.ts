@@ -11,7 +11,7 @@ import type { CallSpec } from './world.ts'
 export const TOOLS: readonly ToolName[] = ['pay', 'mail', 'order', 'note', 'post', 'put', 'look', 'team']
 
 /** What the oracle knows of a tool. */
-export function ruleOf(name: ToolName, input: Arguments): Pick<CallSpec, 'repeatable' | 'rerunAllowed' | 'effect' | 'keyed'> {
+export function ruleOf({ onIncompleteTool }: Program, name: ToolName, input: Arguments): Pick<CallSpec, 'repeatable' | 'rerunAllowed' | 'effect' | 'keyed'> {
   switch (name) {
     case 'put':
     case 'look':
@@ -21,6 +21,8 @@ export function ruleOf(name: ToolName, input: Arguments): Pick<CallSpec, 'repeat
       return { repeatable: false, effect: `tool ${name} ${input.arg}`, keyed: true }
     case 'post':
       return { repeatable: false, effect: `tool ${name}`, rerunAllowed: true }
+    case 'pay':
+      return { repeatable: false, effect: `tool ${name}`, rerunAllowed: onIncompleteTool === 'rerun' }
     default:
       return { repeatable: false, effect: `tool ${name}` }
   }
@@ -36,7 +38,7 @@ export function toolsOf(session: Session, runPart: (part: string, position: stri
   const execute = (name: ToolName) => (input: Arguments): Promise<unknown> => {
     const at = position()!
     if (name === 'team') return runPart(input.part!, at)
-    const { repeatable } = ruleOf(name, input)
+    const { repeatable } = ruleOf(session.program, name, input)
     return perform({ session, position: at, does: input.does, key: currentStep()!.idempotencyKey, output: outputOf(at, input), repeatable })
   }
   const tools = Object.fromEntries(TOOLS.map((name) => [

@@ -92,6 +92,8 @@ export class World {
   readonly log: string[] = []
   /** Something legitimately came out otherwise than without disturbance: the result may differ. */
   altered = false
+  /** The process that recorded the end of the run. */
+  endedBy: Session | undefined
   /** The process that took the lease last. */
   owner: Session | undefined
   requests = 0
@@ -137,7 +139,7 @@ export class World {
     if (!spec.repeatable) {
       if (session.program.unstable) this.#borrow(call)
       const isUsedUp = session.program.unstable === true && call.consumed
-      if (call.starts.some((start) => !start.failed) && !isUsedUp && !call.authorised && !spec.rerunAllowed) {
+      if (call.starts.some((start) => !start.failed) && !call.notDone && !isUsedUp && !call.authorised && !spec.rerunAllowed) {
         this.violate('repeated-effect', `${spec.kind} ${position} is started again in attempt ${session.number} without a decision`)
       }
       if (!call.authorised) this.#refuseInDoubt(call)
@@ -148,6 +150,7 @@ export class World {
       call.toldUnknown = false
       call.settled = false
       call.consumed = false
+      call.notDone = false
       call.answered = undefined
     }
     if (!session.program.unstable) this.#checkKey(call, key, authorised)
@@ -224,6 +227,7 @@ export class World {
     this.log.push(`   effect of ${position}`)
     // "Not done" was true when it was said; it is not a leave to do it twice.
     call.authorised = false
+    call.notDone = false
     this.effects.set(key, { position, key, output })
   }
 
