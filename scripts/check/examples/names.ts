@@ -24,7 +24,7 @@ declare global {
   const payments: {
     charge(order: object): Promise<{ receipt: string }>
     refund(order: string, options: { idempotencyKey: string }): Promise<{ refunded: number }>
-    find(idempotencyKey: string): Promise<{ status: 'completed'; output: { refunded: number } } | { status: 'not-done' }>
+    find(idempotencyKey: string): Promise<{ refunded: number } | undefined>
   }
   const findRefund: (idempotencyKey: string) => Promise<{ status: 'completed'; output: { refunded: number } } | { status: 'not-done' }>
   class LedgerClosed extends Error {}
