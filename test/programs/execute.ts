@@ -105,7 +105,11 @@ export async function execute(program: Program): Promise<Execution> {
           await checkEnd(session, store, result)
           return done()
         }
-        if (outcome.status === 'running') await timeline.pass(LEASE_MS)
+        if (outcome.status === 'running') {
+          const { owner } = world
+          if (owner?.isOver && owner.disturbance.refuse === undefined) world.violate('lease-kept', `attempt ${number} finds the run owned by ${owner.name}, which has ended`)
+          await timeline.pass(LEASE_MS)
+        }
         if (outcome.status === 'suspended') {
           world.log.push(`   suspended: ${outcome.reasons.map((reason) => `${reason.type} ${'step' in reason ? reason.step : ''}`).join(', ')}`)
           if (outcome.resumeAt !== undefined && random() < 0.7) await timeline.pass(Math.max(0, outcome.resumeAt - timeline.now()))
@@ -161,10 +165,14 @@ async function attempt(session: Session, runner: Runner): Promise<Ended> {
   const call = session.number % 2 === 1 ? runner.run('program', { program: program.seed }, { runId: RUN_ID }) : resumeOrRun(runner, program)
   call.then(
     (outcome) => {
+      session.isOver = !session.frozen
       ended ??= { type: 'outcome', outcome }
       if (outcome.status === 'completed' && session.drove && world.owner !== session && world.endedBy !== session) world.violate('zombie', `${session.name} completes the run although ${world.owner?.name} owns it`)
     },
-    (error: unknown) => { ended ??= { type: 'threw', error } },
+    (error: unknown) => {
+      session.isOver = !session.frozen
+      ended ??= { type: 'threw', error }
+    },
   )
   const isOver = (): boolean => {
     if (session.frozen) ended ??= { type: 'killed' }

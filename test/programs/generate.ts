@@ -11,7 +11,7 @@ export function generate(seed: number): Program {
 }
 
 /** What a program may be made of; each program uses some of it only, so that what it uses meets often. */
-const LEAVES = ['loop', 'step', 'read', 'wait', 'asks', 'steps', 'keyed', 'race', 'throw'] as const
+const LEAVES = ['loop', 'step', 'read', 'wait', 'asks', 'steps', 'keyed', 'race', 'chain', 'throw'] as const
 const HOLDERS = ['branches', 'agent', 'inside', 'team'] as const
 const TOOLS: readonly ToolName[] = ['pay', 'mail', 'order', 'note', 'post', 'put', 'look']
 const TROUBLES: readonly Behaviour[] = ['error', 'reset-before', 'reset-after', 'hang-before', 'hang-after', 'late', 'flaky']
@@ -117,6 +117,7 @@ class Maker {
       case 'steps': return this.#sideBySide()
       case 'keyed': return { type: 'keyed', steps: this.#list(2, 3, (key) => ({ ...this.#plainStep(), key })), waitMs: this.#pick([0, 200]) }
       case 'race': return { type: 'race', racers: this.#list(2, 3, (i) => this.#list(1, 2, (j) => this.#named(10 * i + j))), use: 'winner' }
+      case 'chain': return { type: 'chain', read: 'load', step: { type: 'step', name: this.#pick(['charge', 'ship']), idempotent: this.#chance(0.3), does: 'ok' } }
       case 'throw': return this.#isOpen ? { type: 'throw', attempts: 1 + this.#below(2) } : this.#step()
       default: return this.#step()
     }

@@ -54,6 +54,8 @@ async function evaluate(place: Place, node: Node): Promise<unknown> {
       return inOrder(order(session, node.shuffled, node.steps), node.steps, (each, i) => step(child(i), each))
     case 'race':
       return race(place, node.racers, node.use)
+    case 'chain':
+      return chain(place, node.read, node.step)
     case 'agent':
       return agent(place, node.name, node.key, node.node)
     case 'wait':
@@ -86,8 +88,24 @@ const step = (place: Place, node: StepNode | ReadNode): Promise<unknown> => ask(
     const line = new Line(place.line)
     return evaluate({ ...place, run: currentRun()!, path: `${place.path}.in`, line }, inside!).finally(() => line.close())
   }
-  return askStep(place, node, inside && enter)
+  return askStep(place, node, { inside: inside && enter })
 })
+
+async function chain(place: Place, name: string, step: StepNode): Promise<unknown> {
+  const { session, run, path, line } = place
+  const at = `${path}.read`
+  const read = async (): Promise<{ of: string; uses: number }> => {
+    session.world.start(session, at, undefined)
+    await session.latency()
+    if (await session.cross('after read')) return never()
+    return { of: at, uses: session.world.nthTry(at) }
+  }
+  const spec = { position: at, kind: 'read', repeatable: true, input: undefined, blind: true } as const
+  const { uses } = await claimed(session, line, spec, () => run.read(name, read), ({ of }) => (of === at ? undefined : `answered with that of ${of}`))
+  await ask(() => askStep({ ...place, path: `${path}.step` }, step, { uses }))
+  // What was read differs: it is no part of the result.
+  return 'chained'
+}
 
 async function inBranches({ session, run, path, line, ...place }: Place, nodes: readonly Node[]): Promise<unknown> {
   const values: unknown[] = []

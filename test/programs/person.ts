@@ -2,7 +2,7 @@
 import { HoldfastError, type DecisionInput, type Runner, type SuspendReason } from '../../src/index.ts'
 import { outputOf } from './tools.ts'
 import type { Session } from './session.ts'
-import type { World } from './world.ts'
+import type { Call, World } from './world.ts'
 
 type Question = SuspendReason & { readonly type: 'in-doubt' | 'repeat' }
 
@@ -36,6 +36,8 @@ export async function settle({ runner, runId, session, reasons, random, all, lat
     const wasAuthorised = call?.authorised ?? false
     const known = question.type === 'in-doubt' && !late ? about.find((each) => world.isNeedless(session, each)) : undefined
     if (known !== undefined) world.violate('needless-doubt', `a person is asked about ${known}, whose outcome is known`)
+    const other = about.find((each) => call?.spec.effect !== undefined && world.get(each)?.spec.effect !== call.spec.effect)
+    if (other !== undefined && !session.program.unstable) world.violate('needless-doubt', `${position} waits because of ${other}, which is another effect`)
     // Told first: the run may take it up at once.
     if (position !== undefined) world.decide(position, typeof decision === 'string' ? decision : 'result', about)
     try {
@@ -53,6 +55,9 @@ export async function settle({ runner, runId, session, reasons, random, all, lat
   if (!late && settled === 0 && refused.length === questions.length && refused.length > 0) session.world.violate('unresolvable', refused.join('; '))
 }
 
+/** What a person says that the call gave. */
+const resultOf = ({ spec }: Call): unknown => ({ ...outputOf(spec.position, spec.input ?? null), ...(spec.uses !== undefined && { uses: spec.uses }) })
+
 function decisionFor(world: World, { type, step, effects }: Question, random: () => number): DecisionInput {
   const position = world.steps.get(step)
   const call = position === undefined ? undefined : world.get(position)
@@ -61,11 +66,11 @@ function decisionFor(world: World, { type, step, effects }: Question, random: ()
     const key = call.starts.at(-1)?.key
     const isDone = key !== undefined && world.effects.has(key)
     if (pick < 0.15) return 'skip'
-    if (isDone ? pick < 0.85 : pick < 0.25) return { result: outputOf(call.spec.position, call.spec.input ?? null) }
+    if (isDone ? pick < 0.85 : pick < 0.25) return { result: resultOf(call) }
     return 'rerun'
   }
   if (pick < 0.2) return 'skip'
   if (pick < 0.4) return 'reuse'
-  if (pick < 0.6 && call) return { result: outputOf(call.spec.position, call.spec.input ?? null) }
+  if (pick < 0.6 && call) return { result: resultOf(call) }
   return 'rerun'
 }

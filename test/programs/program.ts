@@ -99,6 +99,8 @@ export type Node =
   | { readonly type: 'steps'; readonly steps: readonly (StepNode | ReadNode)[]; readonly shuffled: boolean }
   /** The first of several wins; a step uses the winner. Racers of several steps stand in branches. */
   | { readonly type: 'race'; readonly racers: readonly (readonly (StepNode | ReadNode)[])[]; readonly use: string }
+  /** A read whose value is another one each time it runs, and a step without input that uses it. */
+  | { readonly type: 'chain'; readonly read: string; readonly step: StepNode }
   | { readonly type: 'agent'; readonly name: string; readonly key?: number; readonly node: Node }
   /** A wait that nothing records; how long it is differs from attempt to attempt, at most `ms`. */
   | { readonly type: 'wait'; readonly ms: number }

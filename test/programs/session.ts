@@ -24,6 +24,8 @@ export class Session {
   frozen = false
   /** It was paused: another process may have taken over. */
   zombie = false
+  /** Its attempt has come to an end by itself. */
+  isOver = false
   /** It has taken the lease. */
   drove = false
   #paused: PromiseWithResolvers<void> | undefined

@@ -124,6 +124,9 @@ function* smallerNodes(node: Node): Iterable<Node> {
     case 'steps':
       for (const steps of shorterLists(node.steps, () => [])) if (steps.length > 0) yield { ...node, steps }
       break
+    case 'chain':
+      yield node.step
+      break
     case 'agent':
       yield node.node
       yield* without(node, 'key')

@@ -11,10 +11,17 @@ import type { CallSpec } from './world.ts'
 interface Output {
   readonly of: string
   readonly input: unknown
+  readonly uses?: unknown
 }
 
-/** `inside` runs what a step holds, when its code is called. */
-export function askStep({ session, run, path, line }: Place, node: StepNode | ReadNode, inside?: () => Promise<unknown>): Promise<unknown> {
+export interface Holding {
+  /** Runs what the step holds, when its code is called. */
+  readonly inside?: (() => Promise<unknown>) | undefined
+  /** What its code uses and does not say as input. */
+  readonly uses?: unknown
+}
+
+export function askStep({ session, run, path, line }: Place, node: StepNode | ReadNode, { inside, uses }: Holding = {}): Promise<unknown> {
   const { type, name, key, input, does } = node
   const repeatable = type === 'read' || node.idempotent
   const spec: CallSpec = {
@@ -24,9 +31,10 @@ export function askStep({ session, run, path, line }: Place, node: StepNode | Re
     ...(!repeatable && { effect: `step ${name} ${key ?? ''}`, rerunAllowed: session.program.onIncompleteTool === 'rerun' }),
     input,
     does,
+    uses,
     blind: input === undefined && key === undefined,
   }
-  const output = outputOf(path, input ?? null)
+  const output = { ...outputOf(path, input ?? null), ...(uses !== undefined && { uses }) }
   const work = async (): Promise<unknown> => {
     const done = await perform({ session, position: position()!, does, key: type === 'read' ? undefined : currentStep()!.idempotencyKey, output, repeatable })
     return inside ? { ...(done as Output), inside: await inside() } : done
@@ -38,8 +46,8 @@ export function askStep({ session, run, path, line }: Place, node: StepNode | Re
     return isPlain && !node.idempotent ? run.step(name, work) : run.step(name, { ...options, idempotent: node.idempotent }, work)
   }
   return claimed(session, line, spec, ask, (value) => {
-    const { of, input: answered } = value as Output
-    if (of === path && answered === (input ?? null)) return undefined
+    const { of, input: answered, uses: used } = value as Output
+    if (of === path && answered === (input ?? null) && used === uses) return undefined
     return session.world.allowedAnswers(session, path).has(of) ? undefined : `answered with ${JSON.stringify(value)}`
   })
 }

@@ -30,6 +30,8 @@ export type ViolationKind =
   | 'ended-again'
   /** A process that has lost the run does something that only its owner may. */
   | 'zombie'
+  /** An attempt that has ended keeps the run from the next one. */
+  | 'lease-kept'
   /** The summary of an attempt does not agree with what was seen. */
   | 'summary'
 

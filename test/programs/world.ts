@@ -18,6 +18,8 @@ export interface CallSpec {
   /** The same effect by the user's own word, whatever the arguments. */
   readonly keyed?: boolean
   readonly input: unknown
+  /** What its code uses and does not say as input. */
+  readonly uses?: unknown
   readonly does?: Behaviour
   /** The loop whose conversation is another one in each attempt: what it did in earlier ones is superseded (R5). */
   readonly drifting?: string
