@@ -28,7 +28,7 @@ for (const mode of ['generateText', 'streamText'] as const) {
         const reAskTools: ToolSet = { get: tool({ inputSchema: z.object({ n: z.number() }) }) }
         const options = {
           model: run.model(model), tools, prompt: 'x', stopWhen: stepCountIs(3),
-          repairToolCall: async ({ toolCall, messages }: { toolCall: { toolCallId: string; toolName: string; input: string }; messages: import('ai').ModelMessage[] }) => {
+          experimental_repairToolCall: async ({ toolCall, messages }: { toolCall: { toolCallId: string; toolName: string; input: string }; messages: import('ai').ModelMessage[] }) => {
             const { toolCalls } = await generateText({
               model: run.model(model), tools: reAskTools,
               messages: [

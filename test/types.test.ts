@@ -18,7 +18,7 @@ describe('types', () => {
     // @ts-expect-error a receipt of another shape
     durableTools({ refund }, { refund: { reconcile: async () => ({ status: 'completed', output: 'x' }) } })
     // @ts-expect-error a policy for a tool that is not there
-    ;() => durableTools({ refund }, { refnd: {} })
+    void (() => durableTools({ refund }, { refnd: {} }))
   })
 
   it('the outcome of an agent that returns a result of the AI SDK is what is recorded of it', async () => {

@@ -44,7 +44,7 @@ describe('a process', () => {
   beforeEach(() => {
     const at = mkdtempSync(join(folder, 'run-'))
     store = join(at, 'runs.db')
-    env = { FIXTURE_STORE: store, FIXTURE_EFFECTS: join(at, 'effects'), FIXTURE_TELL: '1', NODE_OPTIONS: '' }
+    env = { FIXTURE_STORE: store, FIXTURE_EFFECTS: join(at, 'effects'), FIXTURE_TELL: '1' }
   })
 
   it('killed inside an effect leaves it in doubt; resolved with its result, the run completes in another', async () => {
@@ -82,7 +82,7 @@ describe('a process', () => {
 
 describe('an error that nobody catches', () => {
   it('ends the process with one report, not with a stack', async () => {
-    const { code, err } = await holdfast(['run', 'crash', '--id', 'r-1', '--quiet', ...desk], { FIXTURE_STORE: join(folder, 'crash.db'), NODE_OPTIONS: '' })
+    const { code, err } = await holdfast(['run', 'crash', '--id', 'r-1', '--quiet', ...desk], { FIXTURE_STORE: join(folder, 'crash.db') })
     expect([code, err]).toEqual([1, 'holdfast: UNEXPECTED: TypeError: nobody waits for this\n  Set HOLDFAST_DEBUG=1 to see where it comes from\n'])
   }, 60_000)
 })

@@ -29,7 +29,6 @@ const same: [string, unknown][] = [
   ['an array with one far index', farIndex],
   ['an empty array with a length', Object.assign([], { length: 1000 })],
   ['a Date', { at: new Date(1_700_000_000_123) }],
-  ['an invalid Date', new Date(NaN)],
   ['a Date beyond four-digit years', new Date(8.64e15)],
   ['a Map', new Map<unknown, unknown>([['b', 1], [{ k: 1 }, new Map([[NaN, undefined]])], [2, 'two']])],
   ['a Set', new Set<unknown>(['z', 1, new Set([{ a: 1 }])])],
@@ -57,6 +56,11 @@ describe('values come back equal, live and replayed', () => {
     for (const back of [roundTrip(value), replayed(value)]) {
       expect(isDeepStrictEqual(back, value), JSON.stringify(encode(value))).toBe(true)
     }
+  })
+
+  it('an invalid Date', () => {
+    // Not by isDeepStrictEqual: to the one of Node 22.13 no invalid Date equals another.
+    for (const back of [roundTrip(new Date(NaN)), replayed(new Date(NaN))]) expect(back).toStrictEqual(new Date(NaN))
   })
 
   it('keeps the order of keys, of entries and of elements', () => {

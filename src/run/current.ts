@@ -45,6 +45,9 @@ export function countDriven(): () => void {
  *
  * @returns undefined outside the code of a step.
  * @example
- * const refund = tool({ execute: ({ order }) => payments.refund(order, { idempotencyKey: currentStep()!.idempotencyKey }) })
+ * const refund = tool({
+ *   inputSchema: z.object({ order: z.string() }),
+ *   execute: ({ order }) => payments.refund(order, { idempotencyKey: currentStep()!.idempotencyKey }),
+ * })
  */
 export const currentStep = (): StepContext | undefined => currentContext()?.step

@@ -3,7 +3,7 @@ import type { Decision, EffectRef, Settlement } from '../journal/entry.ts'
 import type { InboxMessage } from '../journal/store.ts'
 import type { NewEntry } from '../journal/writer.ts'
 import { isInDoubt } from '../effects/doubt.ts'
-import type { Effect } from '../effects/ledger.ts'
+import { wouldBeRepeated, type Effect } from '../effects/ledger.ts'
 import type { History } from '../replay/history.ts'
 
 export type Message =
@@ -17,7 +17,8 @@ export function entriesOf({ seq, body }: InboxMessage, history: History): NewEnt
   const effect = history.ledger.effects.get(message.step)
   const taken: NewEntry = { type: 'inbox-taken', seq }
   if (message.type === 'decision') {
-    if (effect?.outcome) return [taken]
+    // Known meanwhile, and in nobody's way: a decision about it would answer for something that nobody has seen yet.
+    if (effect?.outcome && !wouldBeRepeated(effect)) return [taken]
     return [{ type: 'decision', inbox: seq, step: message.step, effect: message.effect, fingerprint: message.fingerprint, since: message.since, decision: message.decision }]
   }
   if (!effect || !isNews(effect, message.settlement)) return [taken]

