@@ -22,7 +22,7 @@ export async function claimed<T>(session: Session, line: Line, spec: CallSpec, a
   const { world } = session
   const { position } = spec
   const call = world.claim(spec)
-  if (spec.blind && line.live && (call.finished > 0 || call.outcome !== undefined)) {
+  if (spec.blind && call.endedAt > 0 && line.newest > call.endedAt) {
     call.excused = true
     session.excused.add(position)
   }
@@ -36,7 +36,7 @@ export async function claimed<T>(session: Session, line: Line, spec: CallSpec, a
   if (session.frozen) return never()
   session.timeline.activity++
   session.closed(position)
-  if (session.isFresh(position) || call.outcome === undefined) line.live = true
+  line.saw(call.endedAt)
   if (ended.ok) {
     const wrong = check(ended.value)
     if (wrong !== undefined) world.violate('wrong-answer', `${spec.kind} ${position}: ${wrong}`)

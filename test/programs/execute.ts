@@ -63,7 +63,8 @@ export async function execute(program: Program): Promise<Execution> {
   for (;;) {
     number++
     if (number > program.attempts.length + MAX_CALM_ATTEMPTS) {
-      world.violate('endless', `no end after ${number - 1} attempts`)
+      // What asks for something else each time may do so for ever.
+      if (!program.unstable) world.violate('endless', `no end after ${number - 1} attempts`)
       return done()
     }
     const disturbance: Disturbance = program.attempts[number - 1] ?? {}
@@ -146,12 +147,15 @@ function runnerOf(session: Session, store: ReturnType<typeof storeOf>): Runner {
   return runner
 }
 
+/** Events that a step tells about itself; others are about what it waits for. */
+const OWN_EVENTS: ReadonlySet<string> = new Set(['step-started', 'step-finished', 'step-replayed', 'step-waiting'])
+
 /** Events are told in the context of the step that they are about. */
 function observe(session: Session, event: StampedEvent): void {
   if (session.frozen) return
   const { world } = session
   const at = position()
-  if ('step' in event && at !== undefined) world.steps.set(event.step, at)
+  if (OWN_EVENTS.has(event.type) && 'step' in event && at !== undefined) world.steps.set(event.step, at)
   if (event.type === 'step-waiting') world.log.push(`${session.name} ${at} (${event.step}) waits: ${event.reason.message.slice(0, 120)}`)
   if (event.type === 'step-finished' && at !== undefined) world.announce(session, at)
   if (event.type === 'replay-diverged') world.log.push(`${session.name} diverged at ${event.step}: ${event.reason}`)

@@ -19,6 +19,10 @@ const FAULTS = ['busy', 'wait', 'break', 'fatal'] as const
 const VIAS: readonly Via[] = ['hand', 'hand-stream', 'generateText', 'streamText']
 const DISTURBANCES = ['kill', 'pause', 'close', 'refuse', 'width', 'version'] as const
 
+/** Equal calls of one response that may run again can be answered with each other's results, which nobody can tell. */
+const isHarmlessTwin = (a: CallNode, b: CallNode): boolean =>
+  a.tool === b.tool && a.id === b.id && a.arg === b.arg && (a.tool === 'put' || a.tool === 'look' || a.tool === 'team')
+
 class Maker {
   readonly #random: Random
   readonly #scripts: Record<string, readonly Turn[]> = {}
@@ -138,8 +142,9 @@ class Maker {
   }
 
   #turn(depth: number): Turn {
+    const calls = this.#list(1, this.#chance(0.4) ? 3 : 1, (i) => this.#call(depth, i))
     return {
-      calls: this.#list(1, this.#chance(0.4) ? 3 : 1, (i) => this.#call(depth, i)),
+      calls: calls.map((call, i) => (calls.slice(0, i).some((other) => isHarmlessTwin(call, other)) ? { ...call, id: `${call.id}_${i}` } : call)),
       dependent: this.#chance(0.3),
       ...(this.#chance(this.#trouble / 2) && { fault: { type: this.#pick(FAULTS), times: 1 + this.#below(2) } }),
     }

@@ -4,19 +4,23 @@
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 
-/** A line of steps, as far as the rules about what follows a live result go (R5). */
+/** A line of steps, as far as the rules about what follows a newer result go (R5). */
 export class Line {
   readonly parent: Line | undefined
-  /** A result that was not replayed was handed out in it, or before it was opened. */
-  live: boolean
+  /** When the newest result came about that was handed out in it, or before it was opened: a count of the world's events. */
+  newest: number
 
   constructor(parent?: Line) {
     this.parent = parent
-    this.live = parent?.live ?? false
+    this.newest = parent?.newest ?? 0
+  }
+
+  saw(event: number): void {
+    this.newest = Math.max(this.newest, event)
   }
 
   close(): void {
-    if (this.live && this.parent) this.parent.live = true
+    this.parent?.saw(this.newest)
   }
 }
 

@@ -72,7 +72,7 @@ export function watchedModel(place: Place, bound: boolean, twins = 1): LanguageM
             if (session.frozen) return never()
             session.timeline.activity++
             // Its parts are used before its end.
-            if (session.isFresh(request.position)) line.live = true
+            if (session.isFresh(request.position)) line.saw(session.world.now)
             if (part.type === 'text-delta') content.push({ type: 'text', text: part.delta })
             else if (part.type === 'tool-call') content.push(part)
             await writer.write(part)
@@ -101,7 +101,7 @@ export function watchedTools(place: Place, { bound, drifts }: { readonly bound: 
       const nth = occurrences.get(call) ?? 0
       occurrences.set(call, nth + 1)
       const position = `${call}:${nth}`
-      const spec: CallSpec = { position, kind: 'tool', ...ruleOf(session.program, name as ToolName, input), input, does: input.does, ...(drifts && { drifting: path }) }
+      const spec: CallSpec = { position, kind: 'tool', what: name, ...ruleOf(session.program, name as ToolName, input), input, does: input.does, ...(drifts && { drifting: path }) }
       const ask = (): Promise<unknown> => (tool.execute as unknown as (input: unknown, options: unknown) => Promise<unknown>)(input, options)
       return claimed(session, line, spec, ask, (value) => mistakenFor(position, input, value, session.world.allowedAnswers(session, position)))
     }

@@ -27,6 +27,7 @@ export function askStep({ session, run, path, line }: Place, node: StepNode | Re
   const spec: CallSpec = {
     position: path,
     kind: type,
+    what: `${type} ${name}`,
     repeatable,
     ...(!repeatable && { effect: `step ${name} ${key ?? ''}`, rerunAllowed: session.program.onIncompleteTool === 'rerun' }),
     input,

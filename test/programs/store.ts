@@ -36,9 +36,7 @@ export function storeOf(session: Session, store: Store, deadOwners: ReadonlySet<
     take: (runId, lease) => call('take', async () => {
       const token = await store.take(runId, { ...lease, owner: JSON.stringify({ ...JSON.parse(lease.owner), id: session.name }) })
       if (token !== null) {
-        const { world } = session
-        if (world.endedBy) world.violate('ended-again', `${session.name} takes over the run that ${world.endedBy.name} has completed`)
-        world.owner = session
+        session.world.owner = session
         session.drove = true
       }
       return token

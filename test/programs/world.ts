@@ -17,6 +17,8 @@ export interface CallSpec {
   readonly effect?: string
   /** The same effect by the user's own word, whatever the arguments. */
   readonly keyed?: boolean
+  /** Name of the tool or step. */
+  readonly what?: string
   readonly input: unknown
   /** What its code uses and does not say as input. */
   readonly uses?: unknown
@@ -43,6 +45,8 @@ export class Call {
   readonly starts: Start[] = []
   /** How often an end of it was announced as recorded, over all attempts. */
   finished = 0
+  /** When its newest outcome came about, in the world's events; 0: it has none. */
+  endedAt = 0
   /** Somebody decided that it may start (again); used up by the next start. */
   authorised = false
   /** It may run again although it finished: the rules say so. */
@@ -101,6 +105,11 @@ export class World {
   requests = 0
   #event = 0
   decisions = 0
+
+  /** A count of what happens. */
+  get now(): number {
+    return this.#event
+  }
 
   violate(kind: ViolationKind, message: string): void {
     this.violations.push({ kind, message })
@@ -284,6 +293,7 @@ export class World {
     if (!call) return
     this.log.push(`${session.name} finished ${position}`)
     session.ended.add(position)
+    call.endedAt = ++this.#event
     if (!session.refusedWhileOpen.has(position)) call.finished++
   }
 
@@ -292,7 +302,8 @@ export class World {
     const { spec } = this.calls.get(position)!
     const isAnswer = (other: Call): boolean =>
       other.wasUnknown || (session.program.unstable === true && isTwin(other.spec, spec)) || (spec.drifting !== undefined && other.spec.drifting === spec.drifting)
-    const others = [...this.calls.values()].filter((other) => spec.effect !== undefined && other.spec.effect === spec.effect && isAnswer(other))
+    const isAlike = (other: Call): boolean => (spec.effect === undefined ? session.program.unstable === true && isTwin(other.spec, spec) : other.spec.effect === spec.effect && isAnswer(other))
+    const others = [...this.calls.values()].filter(isAlike)
     const own = this.calls.get(position)!
     const reusing = session.program.unstable ? [...this.calls.values()].filter((other) => other.spec.effect === spec.effect) : [own]
     return new Set([...others.map((other) => other.spec.position), ...reusing.flatMap((other) => [...other.reused])])
@@ -337,9 +348,9 @@ export class World {
   }
 }
 
-/** Calls of one effect that ask for the same. */
+/** Calls that ask for the same. */
 const isTwin = (a: CallSpec, b: CallSpec): boolean =>
-  a.effect !== undefined && a.effect === b.effect && (a.keyed === true || JSON.stringify(a.input) === JSON.stringify(b.input))
+  a.what !== undefined && a.what === b.what && a.effect === b.effect && (a.keyed === true || JSON.stringify(a.input) === JSON.stringify(b.input))
 
 /** Whether a call came out as it does when nothing disturbs it. */
 function isNatural({ repeatable, does = 'ok', position }: CallSpec, outcome: string): boolean {
