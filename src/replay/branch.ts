@@ -224,13 +224,13 @@ export class Branch {
 }
 
 /**
- * Where one response repeats an id: the call whose recorded or asked arguments are those executed. Else one that was not
- * recorded, since a recorded one would be another's result; else the first.
+ * Where one response repeats an id: the call that was asked with the arguments executed, else the one that was recorded with
+ * them. Else one that was not recorded, since a recorded one would be another's result; else the first.
  */
 function theCall(calls: readonly Asked[], fingerprint: string | null, recordOf: (id: string) => StepRecord | undefined): Asked {
   return (
-    calls.find((call) => recordOf(call.id)?.fingerprint === fingerprint) ??
     calls.find((call) => call.fingerprint === fingerprint) ??
+    calls.find((call) => recordOf(call.id)?.fingerprint === fingerprint) ??
     calls.find((call) => !recordOf(call.id)) ??
     calls[0]!
   )
