@@ -1,30 +1,45 @@
-/** Random programs, killed at random places: the property behind R1-R10, judged from outside (`npm run torture` runs many more). */
+/** Programs that are killed at random places, or everywhere: the property behind R1-R10, judged from outside (`npm run torture` runs many more). */
 import { describe, expect, it } from 'vitest'
 import { generate, seedOf } from './generate.ts'
-import { judge } from './judge.ts'
+import { judge, judgeEverywhere } from './judge.ts'
+import type { Program } from './program.ts'
 import { shrink } from './shrink.ts'
+import { SMALL } from './small.ts'
+import type { Violation } from './violation.ts'
 
 const SERIES = [1, 2, 3]
-const PER_SERIES = 60
+const PER_SERIES = 70
+const LIMIT_MS = 120_000
 
-async function check(series: number, k: number): Promise<void> {
-  const program = generate(seedOf(series, k))
-  const { violations: [first] } = await judge(program)
-  if (!first) return
-  const small = await shrink(program, first.kind, 200)
-  expect.fail(`${first.kind}: ${first.message}\n${JSON.stringify(small)}\nagain: npm run torture -- --seed ${series} --program ${k}`)
+function refuse({ kind, message }: Violation, program: Program, again: string): never {
+  expect.fail(`${kind}: ${message}\n${JSON.stringify(program)}\n${again}`)
+}
+
+async function check(series: number): Promise<void> {
+  for (let k = 0; k < PER_SERIES; k++) {
+    const program = generate(seedOf(series, k))
+    const { violations: [first] } = await judge(program)
+    if (first) refuse(first, await shrink(program, first.kind, 200), `again: npm run torture -- --seed ${series} --program ${k}`)
+  }
 }
 
 describe('random programs', () => {
   for (const series of SERIES) {
-    it(`of series ${series} come to the result of an undisturbed execution, with no effect twice and nothing recorded run again`, async () => {
-      for (let k = 0; k < PER_SERIES; k++) await check(series, k)
-    }, 60_000)
+    it(`of series ${series} come to the result of an undisturbed execution, with no effect twice and nothing recorded run again`, () => check(series), LIMIT_MS)
   }
 
   it('of a series that differs each time do so too', async () => {
     const series = Date.now() % 1_000_000
     console.log(`random programs: seed ${series}`)
-    for (let k = 0; k < PER_SERIES; k++) await check(series, k)
-  }, 60_000)
+    await check(series)
+  }, LIMIT_MS)
+})
+
+describe('killed at every crossing of a seam in turn', () => {
+  for (const [name, program] of Object.entries(SMALL)) {
+    it(name, async () => {
+      const { program: killed, execution: { violations: [first] } } = await judgeEverywhere(program, 200, () => {})
+      if (first) refuse(first, killed, '')
+    }, LIMIT_MS)
+  }
 })

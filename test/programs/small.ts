@@ -1,0 +1,40 @@
+/** Small programs, each about one thing: small enough to be killed at every crossing in turn. */
+import type { Behaviour, CallNode, Disturbance, Node, Program, ReadNode, StepNode, ToolName, Turn, Via } from './program.ts'
+
+const step = (name: string, rest: Partial<StepNode> = {}): StepNode => ({ type: 'step', name, idempotent: false, does: 'ok', ...rest })
+const read = (name: string, rest: Partial<ReadNode> = {}): ReadNode => ({ type: 'read', name, does: 'ok', ...rest })
+const seq = (...nodes: Node[]): Node => ({ type: 'seq', nodes })
+const branches = (...nodes: Node[]): Node => ({ type: 'branches', nodes })
+const loop = (script: string, via: Via = 'hand'): Node => ({ type: 'loop', script, via, bound: true })
+const call = (tool: ToolName, id: string, does: Behaviour = 'ok', inside?: Node): CallNode => ({ tool, id, arg: 1, does, ...(inside && { inside }) })
+const turn = (...calls: CallNode[]): Turn => ({ calls, dependent: false })
+
+const program = (node: Node, scripts: Program['scripts'] = {}, ...attempts: Disturbance[]): Program => ({ seed: 1, node, scripts, attempts })
+
+export const SMALL: Readonly<Record<string, Program>> = {
+  'steps in sequence': program(seq(step('charge'), read('load'), step('charge', { input: 1, idempotent: true }), step('tell', { key: 1 }))),
+  'the same step twice': program(seq(step('charge'), step('charge')), {}, {}, { kill: 0.5 }),
+  'a loop with tools in parallel': program(loop('a'), { a: [turn(call('pay', 'x'), call('mail', 'y'), call('put', 'z'))] }),
+  'repeated call ids': program(loop('a'), { a: [turn(call('pay', 'x'), { ...call('pay', 'x'), arg: 2 }), turn(call('look', 'x'))] }),
+  'the same loop twice': program(seq(loop('a'), loop('a', 'generateText')), { a: [turn(call('order', 'x'))] }),
+  'a streamed loop': program(loop('a', 'streamText'), { a: [turn(call('note', 'x'), call('look', 'y'))] }),
+  'loops in branches, of which one runs at a time later': program(branches(loop('a'), seq(step('tell'), loop('b', 'hand-stream'))), { a: [turn(call('pay', 'x'))], b: [turn(call('pay', 'x'))] }, {}, { width: 1 }),
+  'a stream that breaks inside an agent': program({ type: 'agent', name: 'child', node: loop('a', 'hand-stream') }, { a: [{ ...turn(call('mail', 'x')), fault: { type: 'break', times: 1 } }] }),
+  'an agent inside a tool': program(loop('a'), { a: [turn(call('team', 'x', 'ok', seq(step('charge'), loop('b'))), call('team', 'y', 'ok', step('tell')))], b: [turn(call('look', 'x'))] }),
+  'a step that waits beside a request that is refused': {
+    ...program({ type: 'tangled', nodes: [step('ship'), loop('a')], waitMs: 0 }, { a: [] }), unstable: true,
+  },
+  'a long Retry-After beside a step': program(branches(loop('a'), step('ship')), { a: [{ ...turn(), fault: { type: 'wait', times: 1 } }] }),
+  'requests side by side, asked in another order': program({ type: 'asks', asks: [{ prompt: 'one', system: 0 }, { prompt: 'one', system: 1 }, { prompt: 'two', system: 0 }], shuffled: true }),
+  'requests side by side, and a deploy': program({ type: 'asks', asks: [{ prompt: 'one', system: 0 }, { prompt: 'two', system: 0 }], shuffled: false }, {}, { version: 2 }),
+  'a race, and what uses its winner': program({ type: 'race', racers: [[step('a')], [read('b')]], use: 'winner' }),
+  'a race of branches': program({ type: 'race', racers: [[step('a'), read('b')], [read('c'), read('d')]], use: 'winner' }),
+  'steps with keys side by side': program({ type: 'keyed', steps: [{ ...step('charge'), key: 1 }, { ...step('charge'), key: 2 }], waitMs: 50 }),
+  'a refund that throws after it was made, and is asked for again': program(loop('a'), { a: [turn(call('mail', 'x', 'reset-after')), turn(call('mail', 'y'))] }),
+  'a refund that hangs': program(loop('a'), { a: [turn(call('pay', 'x', 'hang-after')), turn(call('look', 'y', 'flaky'))] }),
+  'a refund that comes late, and is asked for again': program(loop('a'), { a: [turn(call('order', 'x', 'late')), turn(call('order', 'y'))] }),
+  'a read that the store refuses, and a step that uses it': program(seq({ type: 'chain', read: 'load', step: step('charge') }, step('tell')), {}, { refuse: [2, 3] }),
+  'a response that the store refuses': program(loop('a'), { a: [turn(call('pay', 'x'), call('put', 'y'))] }, { refuse: [2] }),
+  'a handler that fails twice': program(branches(seq(step('charge'), { type: 'throw', attempts: 2 }), loop('a')), { a: [turn(call('mail', 'x'))] }),
+  'a process that is paused and wakes': program(seq(step('charge'), loop('a')), { a: [turn(call('mail', 'x'))] }, { pause: 0.5, thaw: 12 }),
+}
