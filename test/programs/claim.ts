@@ -2,7 +2,7 @@
 import { HoldfastError } from '../../src/errors.ts'
 import { at, type Line } from './position.ts'
 import { never, type Session } from './session.ts'
-import type { CallSpec } from './world.ts'
+import type { CallSpec } from './call.ts'
 
 /** Errors of ours that a program of the generator may see. */
 const EXPECTED: ReadonlySet<string> = new Set(['STEP_FAILED', 'STEP_TIMEOUT', 'OUTCOME_UNKNOWN'])
@@ -22,7 +22,9 @@ export async function claimed<T>(session: Session, line: Line, spec: CallSpec, a
   const { world } = session
   const { position } = spec
   const call = world.claim(spec)
-  if (spec.blind && call.endedAt > 0 && line.newest > call.endedAt) {
+  // Its record may be there although its end was not announced any more.
+  const since = call.endedAt || call.startedAt
+  if (spec.blind && since > 0 && line.newest > since) {
     call.excused = true
     session.excused.add(position)
   }
@@ -45,7 +47,7 @@ export async function claimed<T>(session: Session, line: Line, spec: CallSpec, a
   }
   const { error } = ended
   const isOurs = HoldfastError.isInstance(error)
-  if (isOurs && !session.zombie && !EXPECTED.has(error.code) && !(session.program.unstable && error.code === 'AMBIGUOUS_STEP')) world.violate('unexpected-error', `${spec.kind} ${position}: ${error.code} ${error.message}`)
+  if (isOurs && !session.zombie && !EXPECTED.has(error.code) && !(session.world.loose && error.code === 'AMBIGUOUS_STEP')) world.violate('unexpected-error', `${spec.kind} ${position}: ${error.code} ${error.message}`)
   world.deliver(session, call, describeError(error), isOurs && error.code === 'OUTCOME_UNKNOWN')
   throw error
 }

@@ -43,7 +43,7 @@ type Ended =
   | { readonly type: 'endless' }
 
 export async function execute(program: Program): Promise<Execution> {
-  const world = new World()
+  const world = new World(program)
   const timeline = new Timeline()
   const store = memoryStore()
   const deadOwners = new Set<string>()
@@ -57,14 +57,14 @@ export async function execute(program: Program): Promise<Execution> {
   /** What somebody does during the next attempt. */
   let later: (() => void) | undefined
   const done = (): Execution => ({
-    violations: world.violations, result, attempts: number, requests: world.requests, kills, altered: world.altered, unstable: program.unstable ?? false, crossings, decisions: world.decisions, log: world.log,
+    violations: world.violations, result, attempts: number, requests: world.requests, kills, altered: world.altered, unstable: world.loose, crossings, decisions: world.decisions, log: world.log,
   })
 
   for (;;) {
     number++
     if (number > program.attempts.length + MAX_CALM_ATTEMPTS) {
       // What asks for something else each time may do so for ever.
-      if (!program.unstable) world.violate('endless', `no end after ${number - 1} attempts`)
+      if (!world.loose) world.violate('endless', `no end after ${number - 1} attempts`)
       return done()
     }
     const disturbance: Disturbance = program.attempts[number - 1] ?? {}
@@ -75,6 +75,8 @@ export async function execute(program: Program): Promise<Execution> {
     if (later) session.meanwhile(1 + Math.floor(random() * 60), later)
     later = undefined
     runner = runnerOf(session, storeOf(session, store, deadOwners))
+    const { owner } = world
+    const wasOver = owner?.isOver === true && program.attempts.every(({ pause }) => pause === undefined)
     const ended = await attempt(session, runner)
     if (number === 1) crossings = session.crossings
     if (world.violations.length > 0) return done()
@@ -92,7 +94,7 @@ export async function execute(program: Program): Promise<Execution> {
         break
       case 'threw': {
         // The end of a run that asks for something else each time.
-        if (program.unstable && HoldfastError.isInstance(ended.error) && ended.error.code === 'RUN_STALLED') return done()
+        if (world.loose && HoldfastError.isInstance(ended.error) && ended.error.code === 'RUN_STALLED') return done()
         if (!isExplained(ended.error, disturbance)) {
           world.violate('unexpected-error', `attempt ${number} threw ${String(ended.error)}`)
           return done()
@@ -107,8 +109,7 @@ export async function execute(program: Program): Promise<Execution> {
           return done()
         }
         if (outcome.status === 'running') {
-          const { owner } = world
-          if (owner?.isOver && owner.disturbance.refuse === undefined) world.violate('lease-kept', `attempt ${number} finds the run owned by ${owner.name}, which has ended`)
+          if (owner?.disturbance.refuse === undefined && wasOver) world.violate('lease-kept', `attempt ${number} finds the run owned by ${owner?.name}, which has ended`)
           await timeline.pass(LEASE_MS)
         }
         if (outcome.status === 'suspended') {

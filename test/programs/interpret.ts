@@ -18,7 +18,7 @@ export class ProgramError extends Error {
 export const agentOf = (session: Session): Agent<{ program: number }, unknown> =>
   defineAgent('program', (run) => {
     const { endedBy } = session.world
-    if (endedBy) session.world.violate('ended-again', `${session.name} drives the run that ${endedBy.name} has completed`)
+    if (endedBy && !session.zombie) session.world.violate('ended-again', `${session.name} drives the run that ${endedBy.name} has completed`)
     return evaluate({ session, run, path: 'p', line: new Line() }, session.program.node)
   })
 

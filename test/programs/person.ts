@@ -2,7 +2,8 @@
 import { HoldfastError, type DecisionInput, type Runner, type SuspendReason } from '../../src/index.ts'
 import { outputOf } from './tools.ts'
 import type { Session } from './session.ts'
-import type { Call, World } from './world.ts'
+import type { Call } from './call.ts'
+import type { World } from './world.ts'
 
 type Question = SuspendReason & { readonly type: 'in-doubt' | 'repeat' }
 
@@ -37,7 +38,7 @@ export async function settle({ runner, runId, session, reasons, random, all, lat
     const known = question.type === 'in-doubt' && !late ? about.find((each) => world.isNeedless(session, each)) : undefined
     if (known !== undefined) world.violate('needless-doubt', `a person is asked about ${known}, whose outcome is known`)
     const other = about.find((each) => call?.spec.effect !== undefined && world.get(each)?.spec.effect !== call.spec.effect)
-    if (other !== undefined && !session.program.unstable) world.violate('needless-doubt', `${position} waits because of ${other}, which is another effect`)
+    if (other !== undefined && !session.world.loose) world.violate('needless-doubt', `${position} waits because of ${other}, which is another effect`)
     // Told first: the run may take it up at once.
     if (position !== undefined) world.decide(position, typeof decision === 'string' ? decision : 'result', about)
     try {

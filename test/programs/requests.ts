@@ -8,7 +8,7 @@ import type { ToolName } from './program.ts'
 import { answerTo, digest, scriptedModel, type Arguments } from './scripted-model.ts'
 import { never } from './session.ts'
 import { ruleOf, toolsOf } from './tools.ts'
-import type { CallSpec } from './world.ts'
+import type { CallSpec } from './call.ts'
 
 type Content = { readonly type: string; readonly text?: string; readonly toolCallId?: string; readonly input?: string }
 
@@ -103,7 +103,7 @@ export function watchedTools(place: Place, { bound, drifts }: { readonly bound: 
       const position = `${call}:${nth}`
       const spec: CallSpec = { position, kind: 'tool', what: name, ...ruleOf(session.program, name as ToolName, input), input, does: input.does, ...(drifts && { drifting: path }) }
       const ask = (): Promise<unknown> => (tool.execute as unknown as (input: unknown, options: unknown) => Promise<unknown>)(input, options)
-      return claimed(session, line, spec, ask, (value) => mistakenFor(position, input, value, session.world.allowedAnswers(session, position)))
+      return claimed(session, line, spec, ask, (value) => mistakenFor(position, input, value, session.world.allowedAnswers(position)))
     }
     return [name, { ...tool, execute } as ToolSet[string]]
   }))

@@ -6,7 +6,7 @@ import type { Place } from './place.ts'
 import { position } from './position.ts'
 import type { ReadNode, StepNode } from './program.ts'
 import { outputOf } from './tools.ts'
-import type { CallSpec } from './world.ts'
+import type { CallSpec } from './call.ts'
 
 interface Output {
   readonly of: string
@@ -49,6 +49,6 @@ export function askStep({ session, run, path, line }: Place, node: StepNode | Re
   return claimed(session, line, spec, ask, (value) => {
     const { of, input: answered, uses: used } = value as Output
     if (of === path && answered === (input ?? null) && used === uses) return undefined
-    return session.world.allowedAnswers(session, path).has(of) ? undefined : `answered with ${JSON.stringify(value)}`
+    return session.world.allowedAnswers(path).has(of) ? undefined : `answered with ${JSON.stringify(value)}`
   })
 }

@@ -6,7 +6,7 @@ import { position } from './position.ts'
 import type { Node, Program, ToolName } from './program.ts'
 import { digest, type Arguments } from './scripted-model.ts'
 import { never, type Session } from './session.ts'
-import type { CallSpec } from './world.ts'
+import type { CallSpec } from './call.ts'
 
 export const TOOLS: readonly ToolName[] = ['pay', 'mail', 'order', 'note', 'post', 'put', 'look', 'team']
 

@@ -2,82 +2,10 @@
  * What the outside world sees, and what may happen in it: the oracle. It counts requests, starts and effects by their position in
  * the program and knows the journal only by what is announced. It lives as long as the run, over all attempts.
  */
-import type { Behaviour } from './program.ts'
+import { Call, isNatural, isTwin, type CallSpec, type Start } from './call.ts'
+import type { Program } from './program.ts'
 import type { Session } from './session.ts'
 import type { Violation, ViolationKind } from './violation.ts'
-
-export interface CallSpec {
-  readonly position: string
-  readonly kind: 'model' | 'tool' | 'step' | 'read' | 'agent'
-  /** Running it again is harmless. */
-  readonly repeatable: boolean
-  /** A doubt may be settled by running it again: its policy says so beforehand. */
-  readonly rerunAllowed?: boolean
-  /** Calls of the same effect: while one is in doubt, no other starts. */
-  readonly effect?: string
-  /** The same effect by the user's own word, whatever the arguments. */
-  readonly keyed?: boolean
-  /** Name of the tool or step. */
-  readonly what?: string
-  readonly input: unknown
-  /** What its code uses and does not say as input. */
-  readonly uses?: unknown
-  readonly does?: Behaviour
-  /** The loop whose conversation is another one in each attempt: what it did in earlier ones is superseded (R5). */
-  readonly drifting?: string
-  /** How many calls stand at this position and cannot be told apart. Default 1. */
-  readonly twins?: number
-  /** It says nothing of what it asks: after a live result it does not replay (R5). */
-  readonly blind?: boolean
-}
-
-interface Start {
-  readonly session: Session
-  readonly key: string | undefined
-  /** The code came to its end. */
-  over: boolean
-  /** With an error that says that nothing happened. */
-  failed: boolean
-}
-
-export class Call {
-  spec: CallSpec
-  readonly starts: Start[] = []
-  /** How often an end of it was announced as recorded, over all attempts. */
-  finished = 0
-  /** When its newest outcome came about, in the world's events; 0: it has none. */
-  endedAt = 0
-  /** Somebody decided that it may start (again); used up by the next start. */
-  authorised = false
-  /** It may run again although it finished: the rules say so. */
-  excused = false
-  /** Its effect may have happened and nobody has settled that. */
-  toldUnknown = false
-  /** When it was asked for last, and when its caller was told so, in claims and deliveries. */
-  claimedAt = 0
-  unknownAt = 0
-  /** Its caller was told at some time that nobody knows whether it took effect. */
-  wasUnknown = false
-  settled = false
-  /** The world said that it did not happen. */
-  notDone = false
-  /** A decision to run it (or another call of its effect) again used up its effect. */
-  consumed = false
-  /** What was done is known to somebody who decided otherwise, until the call is asked for in another attempt. */
-  answered: Session | 'soon' | undefined
-  /** Calls whose outcome somebody decided to give for it. */
-  readonly reused = new Set<string>()
-  /** The attempt in which the outside world said that it is done. */
-  knownDone: Session | undefined
-  /** The attempt in which its code came to its end after nobody waited any more. */
-  lateIn: Session | undefined
-  lateAt = 0
-  outcome: string | undefined
-
-  constructor(spec: CallSpec) {
-    this.spec = spec
-  }
-}
 
 export interface Effect {
   readonly position: string
@@ -92,10 +20,13 @@ export class World {
   readonly effects = new Map<string, Effect>()
   /** By step id as the library tells it, the position. */
   readonly steps = new Map<string, string>()
-  readonly winners = new Map<string, number>()
+  readonly #winners = new Map<string, number>()
+  readonly #refusedRaces = new Set<string>()
   readonly tries = new Map<string, number>()
   /** What happened, in order, for whoever has to find a fault. */
   readonly log: string[] = []
+  /** It may ask for something else than in earlier attempts: not all is replayed then. */
+  loose: boolean
   /** Something legitimately came out otherwise than without disturbance: the result may differ. */
   altered = false
   /** The process that recorded the end of the run. */
@@ -105,6 +36,10 @@ export class World {
   requests = 0
   #event = 0
   decisions = 0
+
+  constructor(program: Program) {
+    this.loose = program.unstable ?? false
+  }
 
   /** A count of what happens. */
   get now(): number {
@@ -144,12 +79,12 @@ export class World {
     session.live.add(position)
     this.log.push(`${session.name} starts ${position}`)
     if (session.zombie) return this.#startLate(session, call, key)
-    if (!session.program.unstable && call.finished >= (spec.twins ?? 1) && !call.excused && !call.authorised) {
+    if (!this.loose && call.finished >= (spec.twins ?? 1) && !call.excused && !call.authorised) {
       this.violate('not-replayed', `${spec.kind} ${position} was recorded, and runs again in attempt ${session.number}`)
     }
     if (!spec.repeatable) {
-      if (session.program.unstable) this.#borrow(call)
-      const isUsedUp = session.program.unstable === true && call.consumed
+      if (this.loose) this.#borrow(call)
+      const isUsedUp = this.loose && call.consumed
       if (call.starts.some((start) => !start.failed) && !call.notDone && !isUsedUp && !call.authorised && !spec.rerunAllowed) {
         this.violate('repeated-effect', `${spec.kind} ${position} is started again in attempt ${session.number} without a decision`)
       }
@@ -164,9 +99,10 @@ export class World {
       call.notDone = false
       call.answered = undefined
     }
-    if (!session.program.unstable) this.#checkKey(call, key, authorised)
+    if (!this.loose) this.#checkKey(call, key, authorised)
     const start: Start = { session, key, over: false, failed: false }
     call.starts.push(start)
+    call.startedAt = ++this.#event
     return start
   }
 
@@ -298,25 +234,28 @@ export class World {
   }
 
   /** Other calls whose outcome may answer this one: the same effect, of which its caller was told that nobody knows (R6). */
-  allowedAnswers(session: Session, position: string): ReadonlySet<string> {
+  allowedAnswers(position: string): ReadonlySet<string> {
     const { spec } = this.calls.get(position)!
     const isAnswer = (other: Call): boolean =>
-      other.wasUnknown || (session.program.unstable === true && isTwin(other.spec, spec)) || (spec.drifting !== undefined && other.spec.drifting === spec.drifting)
-    const isAlike = (other: Call): boolean => (spec.effect === undefined ? session.program.unstable === true && isTwin(other.spec, spec) : other.spec.effect === spec.effect && isAnswer(other))
+      other.wasUnknown || (this.loose && isTwin(other.spec, spec)) || (spec.drifting !== undefined && other.spec.drifting === spec.drifting)
+    const isAlike = (other: Call): boolean => (spec.effect === undefined ? this.loose && isTwin(other.spec, spec) : other.spec.effect === spec.effect && isAnswer(other))
     const others = [...this.calls.values()].filter(isAlike)
     const own = this.calls.get(position)!
-    const reusing = session.program.unstable ? [...this.calls.values()].filter((other) => other.spec.effect === spec.effect) : [own]
+    const reusing = this.loose ? [...this.calls.values()].filter((other) => other.spec.effect === spec.effect) : [own]
     return new Set([...others.map((other) => other.spec.position), ...reusing.flatMap((other) => [...other.reused])])
   }
 
   raceWon(session: Session, path: string, winner: number): void {
-    const before = this.winners.get(path)
+    const before = this.#winners.get(path)
     this.log.push(`${session.name} race ${path} won by ${winner}`)
-    const isExcused = session.program.unstable || [...session.excused].some((each) => each.startsWith(`${path}.`))
-    if (before !== undefined && before !== winner && !isExcused) this.violate('race-changed', `${path} was won by ${before}, in attempt ${session.number} by ${winner}`)
-    // Where a record was refused, another one may win next time.
-    if ([...session.refusedWhileOpen].some((each) => each.startsWith(`${path}.`))) this.winners.delete(path)
-    else this.winners.set(path, winner)
+    if (before !== undefined && before !== winner) {
+      // Where a record was refused, or had to run again, another one may win: then what follows is another program.
+      const isLuck = this.loose || this.#refusedRaces.has(path) || [...session.excused].some((each) => each.startsWith(`${path}.`))
+      if (isLuck) this.loose = true
+      else this.violate('race-changed', `${path} was won by ${before}, in attempt ${session.number} by ${winner}`)
+    }
+    if ([...session.refusedWhileOpen].some((each) => each.startsWith(`${path}.`))) this.#refusedRaces.add(path)
+    this.#winners.set(path, winner)
   }
 
   /** A call was answered without its code: with what another one did, or by a decision. */
@@ -332,7 +271,7 @@ export class World {
     const { position, twins } = call.spec
     this.log.push(`${session.name} delivers ${position}: ${outcome}`)
     if (session.zombie && this.owner !== session) return
-    if (!session.program.unstable && call.outcome !== undefined && call.outcome !== outcome && !session.isFresh(position) && twins === undefined && !call.excused) {
+    if (!this.loose && call.outcome !== undefined && call.outcome !== outcome && !session.isFresh(position) && twins === undefined && !call.excused) {
       this.violate('replayed-otherwise', `${position} was ${call.outcome}, is ${outcome} in attempt ${session.number}`)
     }
     if (!isNatural(call.spec, outcome)) this.altered = true
@@ -345,19 +284,5 @@ export class World {
     if (!session.live.has(position) && call.outcome !== outcome) this.#answer(session, call, outcome)
     call.outcome = outcome
     call.excused = false
-  }
-}
-
-/** Calls that ask for the same. */
-const isTwin = (a: CallSpec, b: CallSpec): boolean =>
-  a.what !== undefined && a.what === b.what && a.effect === b.effect && (a.keyed === true || JSON.stringify(a.input) === JSON.stringify(b.input))
-
-/** Whether a call came out as it does when nothing disturbs it. */
-function isNatural({ repeatable, does = 'ok', position }: CallSpec, outcome: string): boolean {
-  if (repeatable) return true
-  switch (does) {
-    case 'ok': return outcome.includes(JSON.stringify(position))
-    case 'error': return outcome === '!there is no such thing'
-    default: return outcome === '!OUTCOME_UNKNOWN'
   }
 }

@@ -1,0 +1,93 @@
+/** A call of the program, as the oracle knows it: by its position, over all attempts. */
+import type { Behaviour } from './program.ts'
+import type { Session } from './session.ts'
+
+export interface CallSpec {
+  readonly position: string
+  readonly kind: 'model' | 'tool' | 'step' | 'read' | 'agent'
+  /** Running it again is harmless. */
+  readonly repeatable: boolean
+  /** A doubt may be settled by running it again: its policy says so beforehand. */
+  readonly rerunAllowed?: boolean
+  /** Calls of the same effect: while one is in doubt, no other starts. */
+  readonly effect?: string
+  /** The same effect by the user's own word, whatever the arguments. */
+  readonly keyed?: boolean
+  /** Name of the tool or step. */
+  readonly what?: string
+  readonly input: unknown
+  /** What its code uses and does not say as input. */
+  readonly uses?: unknown
+  readonly does?: Behaviour
+  /** The loop whose conversation is another one in each attempt: what it did in earlier ones is superseded (R5). */
+  readonly drifting?: string
+  /** How many calls stand at this position and cannot be told apart. Default 1. */
+  readonly twins?: number
+  /** It says nothing of what it asks: after a live result it does not replay (R5). */
+  readonly blind?: boolean
+}
+
+/** Its code was called, or a request reached the model. */
+export interface Start {
+  readonly session: Session
+  readonly key: string | undefined
+  /** The code came to its end. */
+  over: boolean
+  /** With an error that says that nothing happened. */
+  failed: boolean
+}
+
+export class Call {
+  spec: CallSpec
+  readonly starts: Start[] = []
+  /** How often an end of it was announced as recorded, over all attempts. */
+  finished = 0
+  /** When its newest outcome came about, in the world's events; 0: it has none. */
+  endedAt = 0
+  /** When it was started last, in the world's events. */
+  startedAt = 0
+  /** Somebody decided that it may start (again); used up by the next start. */
+  authorised = false
+  /** It may run again although it finished: the rules say so. */
+  excused = false
+  /** Its effect may have happened and nobody has settled that. */
+  toldUnknown = false
+  /** When it was asked for last, and when its caller was told so, in claims and deliveries. */
+  claimedAt = 0
+  unknownAt = 0
+  /** Its caller was told at some time that nobody knows whether it took effect. */
+  wasUnknown = false
+  settled = false
+  /** The world said that it did not happen. */
+  notDone = false
+  /** A decision to run it (or another call of its effect) again used up its effect. */
+  consumed = false
+  /** What was done is known to somebody who decided otherwise, until the call is asked for in another attempt. */
+  answered: Session | 'soon' | undefined
+  /** Calls whose outcome somebody decided to give for it. */
+  readonly reused = new Set<string>()
+  /** The attempt in which the outside world said that it is done. */
+  knownDone: Session | undefined
+  /** The attempt in which its code came to its end after nobody waited any more. */
+  lateIn: Session | undefined
+  lateAt = 0
+  outcome: string | undefined
+
+  constructor(spec: CallSpec) {
+    this.spec = spec
+  }
+}
+
+/** Calls that ask for the same. */
+export const isTwin = (a: CallSpec, b: CallSpec): boolean =>
+  a.what !== undefined && a.what === b.what && a.effect === b.effect && (a.keyed === true || JSON.stringify(a.input) === JSON.stringify(b.input))
+
+/** Whether a call came out as it does when nothing disturbs it. */
+export function isNatural({ repeatable, does = 'ok', position }: CallSpec, outcome: string): boolean {
+  if (repeatable) return true
+  switch (does) {
+    case 'ok': return outcome.includes(JSON.stringify(position))
+    case 'error': return outcome === '!there is no such thing'
+    default: return outcome === '!OUTCOME_UNKNOWN'
+  }
+}
