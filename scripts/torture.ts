@@ -58,7 +58,7 @@ for (let k = from; k < until; k++) {
   let program = generate(seedOf(seed, k))
   let execution = everywhere > 0 ? undefined : await judge(program)
   if (execution) totals.add(execution)
-  else ({ program, execution } = await judgeEverywhere(program, everywhere, (each) => totals.add(each)))
+  else ({ program, execution } = await judgeEverywhere(program, 'kill', everywhere, (each) => totals.add(each)))
   const [first] = execution.violations
   if (first) await report(k, program, first)
   else if (single !== undefined) console.log(`${JSON.stringify(program)}\n${execution.log.map((line) => `    ${line}`).join('\n')}`)

@@ -9,15 +9,15 @@ export async function judge(program: Program): Promise<Execution> {
 }
 
 /**
- * The program is killed in its first attempt at every crossing in turn, if it has at most `most` of them. Resolves to the first
- * execution that fails, or the undisturbed one.
+ * The program is killed (or paused until another has taken over) in its first attempt at every crossing in turn, if it has at
+ * most `most` of them. Resolves to the first execution that fails, or the undisturbed one.
  */
-export async function judgeEverywhere(program: Program, most: number, onExecution: (execution: Execution) => void): Promise<{ readonly program: Program; readonly execution: Execution }> {
+export async function judgeEverywhere(program: Program, how: 'kill' | 'pause', most: number, onExecution: (execution: Execution) => void): Promise<{ readonly program: Program; readonly execution: Execution }> {
   const calm = await execute({ ...program, attempts: [] })
   onExecution(calm)
   const [first = {}, ...rest] = placed(program, calm).attempts
-  for (let kill = 1; calm.violations.length === 0 && calm.crossings <= most && kill <= calm.crossings; kill++) {
-    const killed = { ...program, attempts: [{ ...first, kill }, ...rest] }
+  for (let at = 1; calm.violations.length === 0 && calm.crossings <= most && at <= calm.crossings; at++) {
+    const killed = { ...program, attempts: [{ ...first, [how]: at }, ...rest] }
     const execution = compare(calm, await execute(killed))
     onExecution(execution)
     if (execution.violations.length > 0) return { program: killed, execution }

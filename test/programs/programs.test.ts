@@ -4,7 +4,7 @@ import { generate, seedOf } from './generate.ts'
 import { judge, judgeEverywhere } from './judge.ts'
 import type { Program } from './program.ts'
 import { shrink } from './shrink.ts'
-import { SMALL } from './small.ts'
+import { PAUSED, SMALL } from './small.ts'
 import type { Violation } from './violation.ts'
 
 const SERIES = [1, 2, 3]
@@ -36,11 +36,15 @@ describe('random programs', () => {
   }, LIMIT_MS)
 })
 
+async function everywhere(program: Program, how: 'kill' | 'pause'): Promise<void> {
+  const { program: disturbed, execution: { violations: [first] } } = await judgeEverywhere(program, how, 200, () => {})
+  if (first) refuse(first, disturbed, '')
+}
+
 describe('killed at every crossing of a seam in turn', () => {
-  for (const [name, program] of Object.entries(SMALL)) {
-    it(name, async () => {
-      const { program: killed, execution: { violations: [first] } } = await judgeEverywhere(program, 200, () => {})
-      if (first) refuse(first, killed, '')
-    }, LIMIT_MS)
-  }
+  for (const [name, program] of Object.entries(SMALL)) it(name, () => everywhere(program, 'kill'), LIMIT_MS)
+})
+
+describe('paused at every crossing of a seam in turn, until another has taken over', () => {
+  for (const [name, program] of Object.entries(PAUSED)) it(name, () => everywhere(program, 'pause'), LIMIT_MS)
 })

@@ -116,7 +116,12 @@ export class Session {
     this.world.log.push(`${this.name} goes on`)
     this.#paused.resolve()
     this.#paused = undefined
-    for (const fire of this.#late.splice(0)) fire()
+    // What came in while it stood still may be seen before its timers are.
+    const timers = (): void => {
+      for (const fire of this.#late.splice(0)) fire()
+    }
+    if (this.crossings % 2 === 0) timers()
+    else void this.timeline.idle().then(timers)
   }
 
   /** Does something when this process has crossed so many seams. */

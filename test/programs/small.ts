@@ -33,8 +33,14 @@ export const SMALL: Readonly<Record<string, Program>> = {
   'a refund that throws after it was made, and is asked for again': program(loop('a'), { a: [turn(call('mail', 'x', 'reset-after')), turn(call('mail', 'y'))] }),
   'a refund that hangs': program(loop('a'), { a: [turn(call('pay', 'x', 'hang-after')), turn(call('look', 'y', 'flaky'))] }),
   'a refund that comes late, and is asked for again': program(loop('a'), { a: [turn(call('order', 'x', 'late')), turn(call('order', 'y'))] }),
-  'a read that the store refuses, and a step that uses it': program(seq({ type: 'chain', read: 'load', step: step('charge') }, step('tell')), {}, { refuse: [2, 3] }),
+  'a read that the store refuses, and a step that uses it': program(seq({ type: 'chain', read: 'load', step: step('charge') }, step('tell')), {}, { refuse: [2] }),
   'a response that the store refuses': program(loop('a'), { a: [turn(call('pay', 'x'), call('put', 'y'))] }, { refuse: [2] }),
   'a handler that fails twice': program(branches(seq(step('charge'), { type: 'throw', attempts: 2 }), loop('a')), { a: [turn(call('mail', 'x'))] }),
-  'a process that is paused and wakes': program(seq(step('charge'), loop('a')), { a: [turn(call('mail', 'x'))] }, { pause: 0.5, thaw: 12 }),
+}
+
+/** What a process that is paused and wakes when another has taken over could do wrong. */
+export const PAUSED: Readonly<Record<string, Program>> = {
+  'steps in sequence': program(seq(step('charge'), step('charge', { input: 1 }), read('load')), {}, { thaw: 14 }),
+  'a loop with tools in parallel': program(loop('a'), { a: [turn(call('pay', 'x'), call('mail', 'y'), call('put', 'z'))] }, { thaw: 20 }),
+  'the end of the run': program(step('tell', { idempotent: true }), {}, { thaw: 3 }),
 }
