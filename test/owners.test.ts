@@ -42,6 +42,19 @@ describe('two that want the same run', () => {
   })
 })
 
+describe('a run that its former owner ended after all', () => {
+  it('is not driven again by who took it over in between', async () => {
+    const store = memoryStore()
+    let handled = 0
+    const agent = defineAgent('a', async () => ++handled)
+    await createRunner({ agents: [agent], store }).run(agent, 1, { runId: 'r' })
+    await store.take('r', { expectedToken: 1, owner: 'another', leaseUntil: 0, now: Date.now() })
+    expect(await store.get('r')).toMatchObject({ status: 'running' })
+    expect(await createRunner({ agents: [agent], store }).resume('r')).toEqual({ status: 'completed', result: 1 })
+    expect(handled).toBe(1)
+  })
+})
+
 describe('endings', () => {
   it('an abort of the caller ends the attempt with its own reason, keeps what was done, and the run can be resumed (B11)', async () => {
     const reason = new Error('user left')

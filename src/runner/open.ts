@@ -60,7 +60,7 @@ export async function open(store: Store, options: ResolvedOptions, request: Requ
     const mismatches = mismatchesOf(created, agent, request)
     if (mismatches.length > 0 && !request.allowMismatch) throw runMismatch(runId, mismatches, request.start !== undefined)
 
-    const ended = request.redo === undefined ? endOf(row, entries) : undefined
+    const ended = request.redo === undefined ? endOf(runId, entries) : undefined
     if (ended) return { type: 'ended', outcome: ended }
     const owned = ownership(row, options.clock.now())
     if (!owned.free) return { type: 'ended', outcome: { status: 'running', owner: describeOwner(owned.owner) } }
@@ -77,11 +77,11 @@ export async function open(store: Store, options: ResolvedOptions, request: Requ
     try {
       // Whoever had the run before may have ended it between our looking and our taking the lease.
       const rest = unlink(runId, await store.read(runId, tip.seq), tip)
-      const end = rest.entries.findLast(({ entry }) => entry.type === 'run-ended')?.entry
-      if (end?.type === 'run-ended' && end.status !== 'failed') {
+      const end = endOf(runId, rest.entries)
+      if (end) {
         lease.stop()
         await store.append(runId, { token: lease.token, entries: [], patch: { status: end.status, release: true }, now: options.clock.now() })
-        continue
+        return { type: 'ended', outcome: end }
       }
       const opened = await begin(store, options, request, { entries: [...entries, ...rest.entries], tip: rest.tip, created, agent, lease, former: owned.former, mismatches })
       lost.attempt = opened.attempt
@@ -212,9 +212,11 @@ const runMismatch = (runId: string, mismatches: readonly string[], mayResume: bo
     advice: `Use another run id for another run, ${mayResume ? 'resume() to go on with the recorded input, ' : ''}or { allowMismatch: true } if you know that it fits`,
   })
 
-/** A run that failed is not finished: it is driven again. */
-function endOf(row: RunRow, entries: readonly Placed[]): Outcome | undefined {
-  return row.status === 'completed' || row.status === 'cancelled' ? endedOutcome(row.runId, entries) : undefined
+/** How the newest attempt ended the run, by its journal; undefined: it did not. A run that failed is not finished: it is driven again. */
+function endOf(runId: string, entries: readonly Placed[]): (Outcome & { status: 'completed' | 'cancelled' }) | undefined {
+  const last = entries.findLast(({ entry }) => entry.type === 'run-ended' || entry.type === 'attempt-started')?.entry
+  if (last?.type !== 'run-ended' || last.status === 'failed') return undefined
+  return endedOutcome(runId, entries) as Outcome & { status: 'completed' | 'cancelled' }
 }
 
 /** How a run ended, from its journal. @throws HoldfastError `RUN_FAILED` with the recorded error. */
