@@ -223,6 +223,9 @@ describe('what runs side by side (C16)', () => {
     })
     const runner = createRunner({ agents: [agent], store: memoryStore(), ...quick })
     await expect(runner.run(agent, ['ann', 'bob'], { runId: 'r' })).rejects.toMatchObject({ code: 'AMBIGUOUS_STEP', advice: expect.stringMatching(/currentRun\(\)\.branch\(key, fn\)/) })
+    expect(model.requests).toHaveLength(1)
+    const ended = (await runner.history('r')).flatMap(({ entry }) => (entry.type === 'step-ended' ? [[entry.step.id, entry.outcome.type]] : []))
+    expect(ended).toEqual([['0', 'value']])
   })
 
   it('steps of one name without key or input are refused when they overlap; with a key they are right (C16d)', async () => {
