@@ -223,9 +223,35 @@ describe('what runs side by side (C16)', () => {
     })
     const runner = createRunner({ agents: [agent], store: memoryStore(), ...quick })
     await expect(runner.run(agent, ['ann', 'bob'], { runId: 'r' })).rejects.toMatchObject({ code: 'AMBIGUOUS_STEP', advice: expect.stringMatching(/currentRun\(\)\.branch\(key, fn\)/) })
+  })
+
+  it('where the first of them is on its way already, its answer is recorded, and replays when the code was mended (C16b)', async () => {
+    const gate = Promise.withResolvers<void>()
+    const model = testModel(async (turn, call) => {
+      if (turn === 0) await gate.promise
+      return turn === 0 ? { calls: [{ id: 'c', tool: 'look', input: {} }] } : { text: JSON.stringify(call.prompt.at(-1)) }
+    })
+    const loop = (run: Run, customer: string) => generateText({
+      model: run.model(model), prompt: 'what is owed?', stopWhen: stepCountIs(3),
+      tools: run.tools({ look: tool({ inputSchema: z.object({}), execute: async () => customer }) }),
+    }).then((r) => r.text)
+    let mended = false
+    const agent = defineAgent('a', async (run) => {
+      const ann = loop(run, 'ann')
+      if (mended) return [await ann, await run.branch('bob', () => loop(run, 'bob'))]
+      while (model.requests.length === 0) await new Promise((resolve) => setImmediate(resolve))
+      const bob = loop(run, 'bob')
+      gate.resolve()
+      return Promise.all([ann, bob])
+    })
+    const runner = createRunner({ agents: [agent], store: memoryStore(), ...quick })
+    await expect(runner.run(agent, 1, { runId: 'r' })).rejects.toMatchObject({ code: 'AMBIGUOUS_STEP' })
     expect(model.requests).toHaveLength(1)
     const ended = (await runner.history('r')).flatMap(({ entry }) => (entry.type === 'step-ended' ? [[entry.step.id, entry.outcome.type]] : []))
     expect(ended).toEqual([['0', 'value']])
+    mended = true
+    expect(await runner.resume('r')).toMatchObject({ status: 'completed', result: [expect.stringMatching(/ann/), expect.stringMatching(/bob/)] })
+    expect(model.requests).toHaveLength(4)
   })
 
   it('steps of one name without key or input are refused when they overlap; with a key they are right (C16d)', async () => {
