@@ -35,6 +35,8 @@ export interface Start {
   over: boolean
   /** With an error that says that nothing happened. */
   failed: boolean
+  /** With a value. */
+  returned: boolean
 }
 
 export class Call {

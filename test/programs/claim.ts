@@ -1,5 +1,6 @@
 /** Asking for a step: told to the oracle before, and its outcome after. */
 import { HoldfastError } from '../../src/errors.ts'
+import { currentStep } from '../../src/index.ts'
 import { at, type Line } from './position.ts'
 import { never, type Session } from './session.ts'
 import type { CallSpec } from './call.ts'
@@ -28,6 +29,7 @@ export async function claimed<T>(session: Session, line: Line, spec: CallSpec, a
     call.excused = true
     session.excused.add(position)
   }
+  const around = currentStep()
   session.opened(position)
   session.timeline.activity++
   const asked = at(position, ask)
@@ -47,7 +49,12 @@ export async function claimed<T>(session: Session, line: Line, spec: CallSpec, a
   }
   const { error } = ended
   const isOurs = HoldfastError.isInstance(error)
-  if (isOurs && !session.zombie && !EXPECTED.has(error.code) && !(session.world.loose && error.code === 'AMBIGUOUS_STEP')) world.violate('unexpected-error', `${spec.kind} ${position}: ${error.code} ${error.message}`)
+  if (isOurs && !isExpected(error, session, around?.signal.aborted ?? false)) world.violate('unexpected-error', `${spec.kind} ${position}: ${error.code} ${error.message}`)
   world.deliver(session, call, describeError(error), isOurs && error.code === 'OUTCOME_UNKNOWN')
   throw error
+}
+
+/** `isAbandoned`: the code that asks is that of a step which is no longer waited for. */
+function isExpected({ code }: HoldfastError, { zombie, world }: Session, isAbandoned: boolean): boolean {
+  return EXPECTED.has(code) || zombie || (code === 'BRANCH_ENDED' && isAbandoned) || (code === 'AMBIGUOUS_STEP' && world.loose)
 }

@@ -30,10 +30,12 @@ export async function perform({ session, position, does, key, output, repeatable
   if (await session.cross('after effect')) return never()
   if (does === 'hang-before' || does === 'hang-after') return never()
   start.over = true
-  // Whoever waits longer hears of it.
-  if (does === 'late') Object.assign(world.get(position)!, { settled: true, lateIn: session, lateAt: session.timeline.now() })
   start.failed = does === 'error'
   if (does === 'error') throw new Error('there is no such thing')
   if (does === 'reset-before' || does === 'reset-after' || isFlaky) throw Object.assign(new Error('socket hang up'), { code: 'ECONNRESET' })
+  start.returned = true
+  // Nobody waits for it any more, and whoever waits for what became of it hears of it.
+  const call = world.get(position)!
+  if (call.toldUnknown) Object.assign(call, { settled: true, lateIn: session, lateAt: session.timeline.now() })
   return output
 }

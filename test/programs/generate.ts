@@ -17,7 +17,7 @@ const TOOLS: readonly ToolName[] = ['pay', 'mail', 'order', 'note', 'post', 'put
 const TROUBLES: readonly Behaviour[] = ['error', 'reset-before', 'reset-after', 'hang-before', 'hang-after', 'late', 'flaky']
 const FAULTS = ['busy', 'wait', 'break', 'fatal'] as const
 const VIAS: readonly Via[] = ['hand', 'hand-stream', 'generateText', 'streamText']
-const DISTURBANCES = ['kill', 'pause', 'close', 'refuse', 'width', 'version'] as const
+const DISTURBANCES = ['kill', 'pause', 'nap', 'close', 'refuse', 'width', 'version'] as const
 
 /** Equal calls of one response that may run again can be answered with each other's results, which nobody can tell. */
 const isHarmlessTwin = (a: CallNode, b: CallNode): boolean =>
@@ -38,7 +38,6 @@ class Maker {
   readonly #trouble: number
   /** What differs between attempts, if anything. */
   readonly #unstable: 'drifts' | 'tangled' | 'diverge' | undefined
-  #asked = 0
   /** A failure here ends the run, and not only a step that holds it. */
   #isOpen = true
 
@@ -80,6 +79,7 @@ class Maker {
     return {
       ...(may('kill', 0.9) && { kill: this.#round(this.#random()), knownDead: this.#chance(0.5) }),
       ...(may('pause', 0.4) && { pause: this.#round(this.#random()), thaw: 1 + this.#below(60) }),
+      ...(may('nap', 0.5) && { nap: this.#round(this.#random()) }),
       ...(may('close', 0.3) && { close: this.#round(this.#random()) }),
       ...(may('refuse', 0.4) && { refuse: this.#list(1, 2, () => 1 + this.#below(25)) }),
       ...(may('width', 0.5) && { width: 1 + this.#below(3) }),
@@ -117,7 +117,7 @@ class Maker {
       case 'loop': return this.#loop(depth)
       case 'read': return this.#read()
       case 'wait': return { type: 'wait', ms: this.#pick([50, 300, 2_000]) }
-      case 'asks': return this.#asks()
+      case 'asks': return this.#deploys ? this.#step() : this.#asks()
       case 'steps': return this.#sideBySide()
       case 'keyed': return { type: 'keyed', steps: this.#list(2, 3, (key) => ({ ...this.#plainStep(), key })), waitMs: this.#pick([0, 200]) }
       case 'race': return { type: 'race', racers: this.#list(2, 3, (i) => this.#list(1, 2, (j) => this.#named(10 * i + j))), use: 'winner' }
@@ -205,12 +205,9 @@ class Maker {
   }
 
   #asks(): Node {
-    this.#asked++
     return {
       type: 'asks',
-      asks: this.#list(2, 4, (i) => this.#deploys
-        ? { prompt: `question ${this.#asked} ${i}`, system: 0 }
-        : { prompt: this.#pick(['one', 'two']), system: this.#below(2) }),
+      asks: this.#list(2, 4, () => ({ prompt: this.#pick(['one', 'two']), system: this.#below(2) })),
       shuffled: this.#chance(0.5),
     }
   }

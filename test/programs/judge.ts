@@ -9,10 +9,10 @@ export async function judge(program: Program): Promise<Execution> {
 }
 
 /**
- * The program is killed (or paused until another has taken over) in its first attempt at every crossing in turn, if it has at
+ * The program is killed (or paused until another has taken over, or for a nap) in its first attempt at every crossing in turn, if it has at
  * most `most` of them. Resolves to the first execution that fails, or the undisturbed one.
  */
-export async function judgeEverywhere(program: Program, how: 'kill' | 'pause', most: number, onExecution: (execution: Execution) => void): Promise<{ readonly program: Program; readonly execution: Execution }> {
+export async function judgeEverywhere(program: Program, how: 'kill' | 'pause' | 'nap', most: number, onExecution: (execution: Execution) => void): Promise<{ readonly program: Program; readonly execution: Execution }> {
   const calm = await execute({ ...program, attempts: [] })
   onExecution(calm)
   const [first = {}, ...rest] = placed(program, calm).attempts
@@ -34,6 +34,7 @@ export function placed(program: Program, { crossings }: Pick<Execution, 'crossin
       ...each,
       ...(each.kill !== undefined && { kill: place(each.kill) }),
       ...(each.pause !== undefined && { pause: place(each.pause) }),
+      ...(each.nap !== undefined && { nap: place(each.nap) }),
       ...(each.close !== undefined && { close: place(each.close) }),
     })),
   }

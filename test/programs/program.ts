@@ -119,6 +119,8 @@ export interface Disturbance {
   readonly pause?: number
   /** At this crossing of the next attempt it goes on, as if no time had passed. */
   readonly thaw?: number
+  /** The process stands still for a while from this crossing on, and nobody takes over; below 1 as with `kill`. */
+  readonly nap?: number
   /** The runner is closed in an orderly way at this crossing; below 1 as with `kill`. */
   readonly close?: number
   /** Appends that the store refuses, by their number in the attempt, from 1. */

@@ -4,7 +4,7 @@ import { generate, seedOf } from './generate.ts'
 import { judge, judgeEverywhere } from './judge.ts'
 import type { Program } from './program.ts'
 import { shrink } from './shrink.ts'
-import { PAUSED, SMALL } from './small.ts'
+import { ASLEEP, PAUSED, SMALL } from './small.ts'
 import type { Violation } from './violation.ts'
 
 const SERIES = [1, 2, 3]
@@ -36,7 +36,7 @@ describe('random programs', () => {
   }, LIMIT_MS)
 })
 
-async function everywhere(program: Program, how: 'kill' | 'pause'): Promise<void> {
+async function everywhere(program: Program, how: 'kill' | 'pause' | 'nap'): Promise<void> {
   const { program: disturbed, execution: { violations: [first] } } = await judgeEverywhere(program, how, 200, () => {})
   if (first) refuse(first, disturbed, '')
 }
@@ -47,4 +47,8 @@ describe('killed at every crossing of a seam in turn', () => {
 
 describe('paused at every crossing of a seam in turn, until another has taken over', () => {
   for (const [name, program] of Object.entries(PAUSED)) it(name, () => everywhere(program, 'pause'), LIMIT_MS)
+})
+
+describe('asleep at every crossing of a seam in turn, for longer than its time limits', () => {
+  for (const [name, program] of Object.entries(ASLEEP)) it(name, () => everywhere(program, 'nap'), LIMIT_MS)
 })

@@ -11,6 +11,9 @@ import type { World } from './world.ts'
 /** Latencies, ms. */
 const MAX_LATENCY_MS = 40
 
+/** Longer than the time limit of tools, shorter than the lease. */
+const NAP_MS = 4_000
+
 export const never = <T>(): Promise<T> => new Promise(() => {})
 
 export class Session {
@@ -95,12 +98,22 @@ export class Session {
     if (this.frozen) return
     this.timeline.activity++
     this.crossings++
-    const { kill, close, pause } = this.disturbance
+    const { kill, close, pause, nap } = this.disturbance
     if (this.crossings === close) this.onClose()
     for (const { at, fn } of this.#meanwhile) if (at === this.crossings) fn()
     // Right before an effect, what was about to happen still does (R18): that is no place to look at.
     if (pause !== undefined && this.crossings >= pause && !this.zombie && !seam.includes('effect') && !seam.includes('body')) this.#pause(seam)
+    if (this.crossings === nap) this.#sleep(seam)
     if (this.crossings === kill) this.kill(seam)
+  }
+
+  /** Stands still for longer than its tools may take, but not than its lease. */
+  #sleep(seam: string): void {
+    this.#paused ??= Promise.withResolvers()
+    // Time limits are over that would not have been.
+    this.world.altered = true
+    this.world.log.push(`${this.name} SLEEPS at crossing ${this.crossings}, ${seam}`)
+    this.timeline.timer(NAP_MS, () => this.thaw())
   }
 
   /** Stands still for longer than its lease, while others go on. */
@@ -130,7 +143,7 @@ export class Session {
   }
 
   get isPaused(): boolean {
-    return this.#paused !== undefined
+    return this.#paused !== undefined && this.zombie
   }
 
   kill(seam: string): void {

@@ -24,6 +24,7 @@ export const SMALL: Readonly<Record<string, Program>> = {
   'a step that waits beside a request that is refused': {
     ...program({ type: 'tangled', nodes: [step('ship'), loop('a')], waitMs: 0 }, { a: [] }), unstable: true,
   },
+  'a step that times out around an effect that goes on': program(step('outer', { idempotent: true, inside: seq(read('load'), step('charge', { does: 'late' })) })),
   'a long Retry-After beside a step': program(branches(loop('a'), step('ship')), { a: [{ ...turn(), fault: { type: 'wait', times: 1 } }] }),
   'requests side by side, asked in another order': program({ type: 'asks', asks: [{ prompt: 'one', system: 0 }, { prompt: 'one', system: 1 }, { prompt: 'two', system: 0 }], shuffled: true }),
   'requests side by side, and a deploy': program({ type: 'asks', asks: [{ prompt: 'one', system: 0 }, { prompt: 'two', system: 0 }], shuffled: false }, {}, { version: 2 }),
@@ -43,4 +44,11 @@ export const PAUSED: Readonly<Record<string, Program>> = {
   'steps in sequence': program(seq(step('charge'), step('charge', { input: 1 }), read('load')), {}, { thaw: 14 }),
   'a loop with tools in parallel': program(loop('a'), { a: [turn(call('pay', 'x'), call('mail', 'y'), call('put', 'z'))] }, { thaw: 20 }),
   'the end of the run': program(step('tell', { idempotent: true }), {}, { thaw: 3 }),
+}
+
+/** What a process that stood still for a while could do wrong: its time limits are over when it wakes. */
+export const ASLEEP: Readonly<Record<string, Program>> = {
+  'steps in steps': program(seq(step('outer', { idempotent: true, inside: seq(step('charge'), step('tell', { input: 1 })) }), step('charge'))),
+  'a loop with tools in parallel': program(loop('a'), { a: [turn(call('pay', 'x'), call('mail', 'y'), call('put', 'z')), turn(call('mail', 'x'))] }),
+  'a streamed loop': program(loop('a', 'streamText'), { a: [turn(call('team', 'x', 'ok', step('charge')))] }),
 }

@@ -100,7 +100,7 @@ export class World {
       call.answered = undefined
     }
     if (!this.loose) this.#checkKey(call, key, authorised)
-    const start: Start = { session, key, over: false, failed: false }
+    const start: Start = { session, key, over: false, failed: false, returned: false }
     call.starts.push(start)
     call.startedAt = ++this.#event
     return start
@@ -109,7 +109,7 @@ export class World {
   /** A process that was paused: what it does is harmless as long as it has no effects, and nobody else owns the run. */
   #startLate(session: Session, call: Call, key: string | undefined): Start {
     if (!call.spec.repeatable && this.owner !== session) this.violate('zombie', `${session.name} starts ${call.spec.position} although ${this.owner?.name} owns the run`)
-    const start: Start = { session, key, over: false, failed: false }
+    const start: Start = { session, key, over: false, failed: false, returned: false }
     call.starts.push(start)
     return start
   }
@@ -231,6 +231,8 @@ export class World {
     session.ended.add(position)
     call.endedAt = ++this.#event
     if (!session.refusedWhileOpen.has(position)) call.finished++
+    // The old record does not stand any more, and there is no new one.
+    else if (call.spec.twins === undefined) call.finished = 0
   }
 
   /** Other calls whose outcome may answer this one: the same effect, of which its caller was told that nobody knows (R6). */
@@ -280,6 +282,8 @@ export class World {
     if (isUnknown && call.outcome !== outcome) {
       call.toldUnknown = call.wasUnknown = true
       call.unknownAt = ++this.#event
+      // It has come to its end meanwhile.
+      if (call.starts.at(-1)?.returned) call.settled = true
     }
     if (!session.live.has(position) && call.outcome !== outcome) this.#answer(session, call, outcome)
     call.outcome = outcome
