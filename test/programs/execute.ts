@@ -1,6 +1,6 @@
 /** Drives a program through its attempts until its run ends, and judges what the world saw. */
 import { seededRandom } from '../../src/core/random.ts'
-import { createRunner, HoldfastError, memoryStore, type Outcome, type Runner, type StampedEvent, type Store } from '../../src/index.ts'
+import { createRunner, HoldfastError, memoryStore, type AttemptSummary, type Outcome, type Runner, type StampedEvent, type Store } from '../../src/index.ts'
 import { TOOL_MS } from './effect.ts'
 import { agentOf, ProgramError } from './interpret.ts'
 import { settle } from './person.ts'
@@ -159,9 +159,20 @@ function observe(session: Session, event: StampedEvent): void {
   if (OWN_EVENTS.has(event.type) && 'step' in event && at !== undefined) world.steps.set(event.step, at)
   if (event.type === 'step-waiting') world.log.push(`${session.name} ${at} (${event.step}) waits: ${event.reason.message.slice(0, 120)}`)
   if (event.type === 'step-finished' && at !== undefined) world.announce(session, at)
+  if (event.type === 'step-finished' || event.type === 'step-replayed') session.tell(event.type, event.step)
+  if (event.type === 'attempt-ended') checkSummary(session, event.summary)
   if (event.type === 'replay-diverged') world.log.push(`${session.name} diverged at ${event.step}: ${event.reason}`)
   if (event.type === 'warning' && event.code === 'NOT_RECORDED' && at !== undefined) session.unrecorded.add(at)
   if (event.type === 'warning') world.log.push(`${session.name} warning ${event.code}: ${event.message}`)
+}
+
+/** What an attempt says of itself is what it told while it went on (C21). */
+function checkSummary({ world, name, finished, replayed }: Session, summary: AttemptSummary): void {
+  const sum = (counts: AttemptSummary['replayed']): number => Object.values(counts).reduce((all, n) => all + n, 0)
+  const recorded = [...finished].filter((step) => !summary.unrecorded.includes(step)).length
+  const said = `replayed ${sum(summary.replayed)}, recorded ${sum(summary.recorded)}`
+  const told = `replayed ${replayed.size}, recorded ${recorded}`
+  if (said !== told) world.violate('summary', `${name} says ${said}, and told: ${told}`)
 }
 
 async function attempt(session: Session, runner: Runner): Promise<Ended> {

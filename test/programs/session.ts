@@ -45,6 +45,9 @@ export class Session {
   readonly live = new Set<string>()
   /** Positions that got an end in this process. */
   readonly ended = new Set<string>()
+  /** Ids of steps whose end was announced, and of those that were answered from the journal. */
+  readonly finished = new Set<string>()
+  readonly replayed = new Set<string>()
   /** Positions whose result was announced as not recorded. */
   readonly unrecorded = new Set<string>()
   /** Positions that may run again although they finished. */
@@ -61,6 +64,13 @@ export class Session {
     this.number = options.number
     this.disturbance = options.disturbance
     this.random = seededRandom(options.program.seed * 1000 + options.number)
+  }
+
+  /** A step counts once, as what it was first: a handler that is driven again replays what the attempt has recorded. */
+  tell(what: 'step-finished' | 'step-replayed', step: string): void {
+    if (this.finished.has(step) || this.replayed.has(step)) return
+    if (what === 'step-finished') this.finished.add(step)
+    else this.replayed.add(step)
   }
 
   opened(position: string): void {
