@@ -88,6 +88,11 @@ export class Machine {
     if (parent && as) parent.closeKey(keyed(parent.path, as.type, as.name, as.key, 0))
   }
 
+  /** Whether a branch has ended, or one that it is in has: nobody waits for its steps any more. */
+  hasEnded(path: string): boolean {
+    return this.#branches.get(path)?.isOver ?? true
+  }
+
   /** Whether a step with effects may start. Asked again after each `reconcile` and each new decision. */
   guard(ticket: Ticket, context: Omit<GuardContext, 'isRunning' | 'isGone'>): GuardVerdict {
     const { effect, fingerprint } = ticket.claim

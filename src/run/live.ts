@@ -7,6 +7,7 @@ import type { NewEntry } from '../journal/writer.ts'
 import { HoldfastError } from '../errors.ts'
 import { execute, nextDelay, type Execution, type TryContext } from '../reliability/index.ts'
 import type { Ticket } from '../replay/claim.ts'
+import { turnOf } from '../replay/identity.ts'
 import type { Attempt } from './attempt.ts'
 import { inContext } from './current.ts'
 import type { Drive } from './drive.ts'
@@ -100,6 +101,12 @@ async function start(drive: Drive, ticket: Ticket, spec: StepSpec, consumes: Con
     }
     if (drive.isOver || !attempt.options.lease.isHeld) return notCalled(drive, ticket)
   }
+  // What it stands in has timed out meanwhile, or ended without it.
+  if (drive.machine.hasEnded(ticket.ref.branch)) {
+    if (effect) await notCalled(drive, ticket)
+    const error = new HoldfastError('BRANCH_ENDED', `${spec.label} was not started: what it stands in has ended`, { runId: attempt.runId, step: ticket.ref.id })
+    return drive.ended(ticket, { outcome: failed(error), asked: [] }, undefined)
+  }
   drive.machine.started(ticket)
   if (effect) drive.wake()
   attempt.emit({ type: 'step-started', ...ofStep(ticket.ref) })
@@ -128,8 +135,9 @@ async function start(drive: Drive, ticket: Ticket, spec: StepSpec, consumes: Con
  */
 function keyOf(attempt: Attempt, ticket: Ticket, consumes: Consumption): string {
   const { effects } = attempt.history.ledger
-  // A step of the handler at another place is another intention; what a model asks for again, or a handler that diverged, may be the same.
-  const isSame = (e: Effect): boolean => e.state !== 'completed' && e.fingerprint === ticket.claim.fingerprint && (e.superseded || ticket.ref.kind === 'tool')
+  // A step of the handler at another turn is another intention; what a model asks for again may be the same.
+  const isSame = ({ state, fingerprint, step }: Effect): boolean =>
+    state !== 'completed' && fingerprint === ticket.claim.fingerprint && (turnOf(step.id) === turnOf(ticket.ref.id) || ticket.ref.kind === 'tool')
   const before = effects.get(ticket.ref.id) ?? consumes.effects.map((id) => effects.get(id)!).find(isSame)
   return before?.idempotencyKey || attempt.idempotencyKey(ticket)
 }
@@ -153,7 +161,8 @@ async function call(
   const context = { runId: drive.attempt.runId, step: ticket.ref.id, idempotencyKey, attempt: number, signal, progress }
   if (!spec.hasInside) return spec.work(context)
   const branch = drive.machine.openBranch(ticket.ref.branch, { step: ticket.ref.id })
-  if (branch === undefined) return spec.work(context)
+  // Between the look at it and here nothing waits, so the branch that it stands in is open.
+  if (branch === undefined) throw new HoldfastError('BRANCH_ENDED', `${spec.label} stands in a branch that has ended`)
   drive.onPause(ticket.ref.id, pause)
   // Work that is no longer waited for may go on, but it may not ask for steps; nor does its end close the branch of the try after it.
   const close = (): void => {
