@@ -156,7 +156,10 @@ function observe(session: Session, event: StampedEvent): void {
   if (session.frozen) return
   const { world } = session
   const at = position()
-  if (OWN_EVENTS.has(event.type) && 'step' in event && at !== undefined) world.steps.set(event.step, at)
+  if (OWN_EVENTS.has(event.type) && 'step' in event && at !== undefined) {
+    world.steps.set(event.step, at)
+    session.steps.set(event.step, at)
+  }
   if (event.type === 'step-waiting') world.log.push(`${session.name} ${at} (${event.step}) waits: ${event.reason.message.slice(0, 120)}`)
   if (event.type === 'step-finished' && at !== undefined) world.announce(session, at)
   if (event.type === 'step-finished' || event.type === 'step-replayed') session.tell(event.type, event.step)

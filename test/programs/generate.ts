@@ -146,6 +146,7 @@ class Maker {
     return {
       calls: calls.map((call, i) => (calls.slice(0, i).some((other) => isHarmlessTwin(call, other)) ? { ...call, id: `${call.id}_${i}` } : call)),
       dependent: this.#chance(0.3),
+      ...(this.#chance(0.15) && { fickle: true }),
       ...(this.#chance(this.#trouble / 2) && { fault: { type: this.#pick(FAULTS), times: 1 + this.#below(2) } }),
     }
   }

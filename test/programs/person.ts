@@ -3,7 +3,6 @@ import { HoldfastError, type DecisionInput, type Runner, type SuspendReason } fr
 import { outputOf } from './tools.ts'
 import type { Session } from './session.ts'
 import type { Call } from './call.ts'
-import type { World } from './world.ts'
 
 type Question = SuspendReason & { readonly type: 'in-doubt' | 'repeat' }
 
@@ -29,10 +28,11 @@ export async function settle({ runner, runId, session, reasons, random, all, lat
   let settled = 0
   for (const question of questions) {
     if (!all && random() < 0.3) continue
-    const decision = decisionFor(session.world, question, random)
+    const decision = decisionFor(session, question, random)
     const { world } = session
-    const about = question.effects.flatMap((step) => world.steps.get(step) ?? [])
-    const position = world.steps.get(question.step)
+    const positionOf = (step: string): string | undefined => session.steps.get(step) ?? world.steps.get(step)
+    const about = question.effects.flatMap((step) => positionOf(step) ?? [])
+    const position = positionOf(question.step)
     const call = position === undefined ? undefined : world.get(position)
     const wasAuthorised = call?.authorised ?? false
     const known = question.type === 'in-doubt' && !late ? about.find((each) => world.isNeedless(session, each)) : undefined
@@ -59,8 +59,8 @@ export async function settle({ runner, runId, session, reasons, random, all, lat
 /** What a person says that the call gave. */
 const resultOf = ({ spec }: Call): unknown => ({ ...outputOf(spec.position, spec.input ?? null), ...(spec.uses !== undefined && { uses: spec.uses }) })
 
-function decisionFor(world: World, { type, step, effects }: Question, random: () => number): DecisionInput {
-  const position = world.steps.get(step)
+function decisionFor({ world, steps }: Session, { type, step, effects }: Question, random: () => number): DecisionInput {
+  const position = steps.get(step) ?? world.steps.get(step)
   const call = position === undefined ? undefined : world.get(position)
   const pick = random()
   if (type === 'in-doubt' && effects.length === 1 && effects[0] === step && call) {

@@ -51,6 +51,8 @@ export interface Turn {
   readonly calls: readonly CallNode[]
   /** The arguments hold what the model has seen: a wrong earlier answer shows in them. */
   readonly dependent: boolean
+  /** Each time it is asked for it asks for other arguments, as a real model does. */
+  readonly fickle?: boolean
   /** The first `times` requests for it fail: 503, 429 with a long Retry-After, or a stream that breaks; `fatal` always fails with 400. */
   readonly fault?: { readonly type: 'busy' | 'wait' | 'break' | 'fatal'; readonly times: number }
 }

@@ -19,15 +19,15 @@ export interface Answer {
   readonly turn: Turn | undefined
 }
 
-/** What the model answers to a conversation. */
-export function answerTo(program: Program, prompt: LanguageModelV4Prompt): Answer {
+/** What the model answers to a conversation, when it is asked for the `nth` time. */
+export function answerTo(program: Program, prompt: LanguageModelV4Prompt, nth = 1): Answer {
   const conversation = prompt.filter((message) => message.role !== 'system').map(essence)
   const seen = digest(conversation)
   const [script = ''] = textOf(prompt.find((message) => message.role === 'user')).split(' in attempt ')
   const number = prompt.filter((message) => message.role === 'assistant').length
   const turn = program.scripts[script]?.[number]
   const reader = /You are (\w+)/.exec(textOf(prompt.find((message) => message.role === 'system')))?.[1] ?? 'nobody'
-  const calls = (turn?.calls ?? []).map((node) => ({ node, input: JSON.stringify(argumentsOf(node, turn!.dependent ? seen : undefined)) }))
+  const calls = (turn?.calls ?? []).map((node) => ({ node, input: JSON.stringify(argumentsOf(node, turn!.fickle ? `time ${nth}` : turn!.dependent ? seen : undefined)) }))
   return { text: `${script} ${number} ${seen} ${reader}`, calls, turn }
 }
 
@@ -79,7 +79,7 @@ export function scriptedModel(session: Session): LanguageModelV4 {
     world.start(session, at, undefined)
     await session.latency()
     if (await session.cross('after model')) return never()
-    const answer = answerTo(program, options.prompt)
+    const answer = answerTo(program, options.prompt, world.answer(at))
     const fault = answer.turn?.fault
     const fails = fault !== undefined && (fault.type === 'fatal' || world.nthTry(at) <= fault.times)
     if (fails && fault.type !== 'break') throw apiError(fault.type)

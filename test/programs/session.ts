@@ -45,6 +45,8 @@ export class Session {
   readonly live = new Set<string>()
   /** Positions that got an end in this process. */
   readonly ended = new Set<string>()
+  /** By step id as the library tells it in this process, the position. */
+  readonly steps = new Map<string, string>()
   /** Ids of steps whose end was announced, and of those that were answered from the journal. */
   readonly finished = new Set<string>()
   readonly replayed = new Set<string>()

@@ -73,7 +73,7 @@ function* smallerDisturbances(disturbance: Disturbance): Iterable<Disturbance> {
 }
 
 function* smallerTurns(turn: Turn): Iterable<Turn> {
-  yield* without(turn, 'fault')
+  yield* without(turn, 'fault', 'fickle')
   if (turn.dependent) yield { ...turn, dependent: false }
   for (const calls of shorterLists(turn.calls, smallerCalls)) yield { ...turn, calls }
 }

@@ -35,7 +35,8 @@ export const SMALL: Readonly<Record<string, Program>> = {
   'a refund that hangs': program(loop('a'), { a: [turn(call('pay', 'x', 'hang-after')), turn(call('look', 'y', 'flaky'))] }),
   'a refund that comes late, and is asked for again': program(loop('a'), { a: [turn(call('order', 'x', 'late')), turn(call('order', 'y'))] }),
   'a read that the store refuses, and a step that uses it': program(seq({ type: 'chain', read: 'load', step: step('charge') }, step('tell')), {}, { refuse: [2] }),
-  'a response that the store refuses': program(loop('a'), { a: [turn(call('pay', 'x'), call('put', 'y'))] }, { refuse: [2] }),
+  'a response that the store refuses': program(loop('a'), { a: [turn(call('pay', 'x'), call('put', 'y'))] }, { refuse: [3] }),
+  'a response that the store refuses, and another one the next time': program(loop('a'), { a: [{ ...turn(call('look', 'x'), call('team', 'y', 'ok', read('load')), call('pay', 'z')), fickle: true }] }, { refuse: [3] }),
   'a handler that fails twice': program(branches(seq(step('charge'), { type: 'throw', attempts: 2 }), loop('a')), { a: [turn(call('mail', 'x'))] }),
 }
 

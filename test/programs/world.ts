@@ -23,6 +23,7 @@ export class World {
   readonly #winners = new Map<string, number>()
   readonly #refusedRaces = new Set<string>()
   readonly tries = new Map<string, number>()
+  readonly #answers = new Map<string, number>()
   /** What happened, in order, for whoever has to find a fault. */
   readonly log: string[] = []
   /** It may ask for something else than in earlier attempts: not all is replayed then. */
@@ -69,6 +70,18 @@ export class World {
     const n = (this.tries.get(position) ?? 0) + 1
     this.tries.set(position, n)
     return n
+  }
+
+  /** The model answers a request at this position: how often it has done so. */
+  answer(position: string): number {
+    const n = (this.#answers.get(position) ?? 0) + 1
+    this.#answers.set(position, n)
+    return n
+  }
+
+  /** How many different answers the model may have given at this position. */
+  answersAt(position: string): number {
+    return this.#answers.get(position) ?? 1
   }
 
   /** The code of a step is called, or a request reaches the model. */
