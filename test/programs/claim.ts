@@ -8,6 +8,8 @@ import type { CallSpec } from './call.ts'
 /** Errors of ours that a program of the generator may see. */
 const EXPECTED: ReadonlySet<string> = new Set(['STEP_FAILED', 'STEP_TIMEOUT', 'OUTCOME_UNKNOWN'])
 
+const REFUSALS: ReadonlySet<string> = new Set(['AMBIGUOUS_STEP', 'BRANCH_ENDED'])
+
 /** What a caught error is worth in a result. */
 export function describeError(error: unknown): string {
   if (HoldfastError.isInstance(error)) return `!${error.code}`
@@ -49,12 +51,14 @@ export async function claimed<T>(session: Session, line: Line, spec: CallSpec, a
   }
   const { error } = ended
   const isOurs = HoldfastError.isInstance(error)
-  if (isOurs && !isExpected(error, session, around?.signal.aborted ?? false)) world.violate('unexpected-error', `${spec.kind} ${position}: ${error.code} ${error.message}`)
+  if (isOurs && !isExpected(error, session, position, around?.signal.aborted ?? false)) world.violate('unexpected-error', `${spec.kind} ${position}: ${error.code} ${error.message}`)
+  // A refusal is no outcome: nothing of it is recorded.
+  if (isOurs && REFUSALS.has(error.code)) throw error
   world.deliver(session, call, describeError(error), isOurs && error.code === 'OUTCOME_UNKNOWN')
   throw error
 }
 
 /** `isAbandoned`: the code that asks is that of a step which is no longer waited for. */
-function isExpected({ code }: HoldfastError, { zombie, world }: Session, isAbandoned: boolean): boolean {
-  return EXPECTED.has(code) || zombie || (code === 'BRANCH_ENDED' && isAbandoned) || (code === 'AMBIGUOUS_STEP' && world.loose)
+function isExpected({ code }: HoldfastError, { zombie, world }: Session, position: string, isAbandoned: boolean): boolean {
+  return EXPECTED.has(code) || zombie || (code === 'BRANCH_ENDED' && (isAbandoned || world.hasLost(position))) || (code === 'AMBIGUOUS_STEP' && world.loose)
 }

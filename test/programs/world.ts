@@ -260,6 +260,11 @@ export class World {
     return new Set([...others.map((other) => other.spec.position), ...reusing.flatMap((other) => [...other.reused])])
   }
 
+  /** It stands in a race that is decided: nobody waits for it. */
+  hasLost(position: string): boolean {
+    return [...this.#winners.keys()].some((path) => position.startsWith(`${path}.`))
+  }
+
   raceWon(session: Session, path: string, winner: number): void {
     const before = this.#winners.get(path)
     this.log.push(`${session.name} race ${path} won by ${winner}`)
