@@ -212,7 +212,9 @@ export class Machine {
 
   #claimCalled(branch: Branch, claim: Claim, place: string): Verdict {
     const record = this.#recordAt(place)
-    if (!record || record.fingerprint === claim.fingerprint || record.ref.name !== claim.name) return this.#claimPlace(branch, claim, place)
+    // A response that is not the recorded one may ask for something else under the same id.
+    const isSameResponse = branch.tickets.findLast((ticket) => ticket.ref.id === parentOf(place))?.record?.end !== undefined
+    if (!record || !isSameResponse || record.fingerprint === claim.fingerprint || record.ref.name !== claim.name) return this.#claimPlace(branch, claim, place)
     // The call is the same by its response and id: changed defaults or repairs are a change of configuration (R1).
     return this.#answered(branch, claim, record, branch.lowestOpen, [
       { type: 'warning', code: 'ARGUMENTS_CHANGED', step: record.ref.id, message: `tool "${claim.name}" would run with other arguments now than those recorded; the recorded result stands` },
