@@ -78,6 +78,23 @@ export class Call {
   constructor(spec: CallSpec) {
     this.spec = spec
   }
+
+  /** Certain only: its caller was told so, or its process was killed inside its code. */
+  get isInDoubt(): boolean {
+    if (this.spec.repeatable || this.settled) return false
+    const last = this.starts.at(-1)
+    return last !== undefined && (this.toldUnknown || (!last.over && last.session.frozen))
+  }
+
+  /** It starts (again): what was known or decided about it is used up. */
+  beginAnew(): void {
+    this.authorised = false
+    this.toldUnknown = false
+    this.settled = false
+    this.consumed = false
+    this.notDone = false
+    this.answered = undefined
+  }
 }
 
 /** Calls that ask for the same. */

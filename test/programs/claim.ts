@@ -20,7 +20,13 @@ export function describeError(error: unknown): string {
  * Asks for a step. `check` says what is wrong with a value that came back.
  * In a process that was killed it never returns.
  */
-export async function claimed<T>(session: Session, line: Line, spec: CallSpec, ask: () => PromiseLike<T>, check: (value: T) => string | undefined): Promise<T> {
+export async function claimed<T>(
+  session: Session,
+  line: Line,
+  spec: CallSpec,
+  ask: () => PromiseLike<T>,
+  check: (value: T) => string | undefined,
+): Promise<T> {
   if (session.frozen) return never()
   const { world } = session
   const { position } = spec
@@ -51,7 +57,9 @@ export async function claimed<T>(session: Session, line: Line, spec: CallSpec, a
   }
   const { error } = ended
   const isOurs = HoldfastError.isInstance(error)
-  if (isOurs && !isExpected(error, session, position, around?.signal.aborted ?? false)) world.violate('unexpected-error', `${spec.kind} ${position}: ${error.code} ${error.message}`)
+  if (isOurs && !isExpected(error, session, position, around?.signal.aborted ?? false)) {
+    world.violate('unexpected-error', `${spec.kind} ${position}: ${error.code} ${error.message}`)
+  }
   // A refusal is no outcome: nothing of it is recorded.
   if (isOurs && REFUSALS.has(error.code)) throw error
   world.deliver(session, call, describeError(error), isOurs && error.code === 'OUTCOME_UNKNOWN')
@@ -60,5 +68,7 @@ export async function claimed<T>(session: Session, line: Line, spec: CallSpec, a
 
 /** `isAbandoned`: the code that asks is that of a step which is no longer waited for. */
 function isExpected({ code }: HoldfastError, { zombie, world }: Session, position: string, isAbandoned: boolean): boolean {
-  return EXPECTED.has(code) || zombie || (code === 'BRANCH_ENDED' && (isAbandoned || world.hasLost(position))) || (code === 'AMBIGUOUS_STEP' && world.loose)
+  if (EXPECTED.has(code) || zombie) return true
+  if (code === 'BRANCH_ENDED') return isAbandoned || world.hasLost(position)
+  return code === 'AMBIGUOUS_STEP' && world.loose
 }

@@ -1,6 +1,7 @@
 /** Drives a program through its attempts until its run ends, and judges what the world saw. */
 import { seededRandom } from '../../src/core/random.ts'
-import { createRunner, HoldfastError, memoryStore, type AttemptSummary, type Outcome, type Runner, type StampedEvent, type Store } from '../../src/index.ts'
+import { createRunner, HoldfastError, memoryStore } from '../../src/index.ts'
+import type { AttemptSummary, Outcome, Runner, StampedEvent, Store } from '../../src/index.ts'
 import { TOOL_MS } from './effect.ts'
 import { agentOf, ProgramError } from './interpret.ts'
 import { settle } from './person.ts'
@@ -57,7 +58,16 @@ export async function execute(program: Program): Promise<Execution> {
   /** What somebody does during the next attempt. */
   let later: (() => void) | undefined
   const done = (): Execution => ({
-    violations: world.violations, result, attempts: number, requests: world.requests, kills, altered: world.altered, unstable: world.loose, crossings, decisions: world.decisions, log: world.log,
+    violations: world.violations,
+    result,
+    attempts: number,
+    requests: world.requests,
+    kills,
+    altered: world.altered,
+    unstable: world.loose,
+    crossings,
+    decisions: world.decisions,
+    log: world.log,
   })
 
   for (;;) {
@@ -109,13 +119,18 @@ export async function execute(program: Program): Promise<Execution> {
           return done()
         }
         if (outcome.status === 'running') {
-          if (owner?.disturbance.refuse === undefined && wasOver) world.violate('lease-kept', `attempt ${number} finds the run owned by ${owner?.name}, which has ended`)
+          if (owner?.disturbance.refuse === undefined && wasOver) {
+            world.violate('lease-kept', `attempt ${number} finds the run owned by ${owner?.name}, which has ended`)
+          }
           await timeline.pass(LEASE_MS)
         }
         if (outcome.status === 'suspended') {
           world.log.push(`   suspended: ${outcome.reasons.map((reason) => `${reason.type} ${'step' in reason ? reason.step : ''}`).join(', ')}`)
           if (outcome.resumeAt !== undefined && random() < 0.7) await timeline.pass(Math.max(0, outcome.resumeAt - timeline.now()))
-          const asked = { runner: createRunner({ agents: [agentOf(session)], store, clock: timeline.clock }), runId: RUN_ID, session, reasons: outcome.reasons, random, all: number % 4 === 0 }
+          const asked = {
+            runner: createRunner({ agents: [agentOf(session)], store, clock: timeline.clock }),
+            runId: RUN_ID, session, reasons: outcome.reasons, random, all: number % 4 === 0,
+          }
           if (random() < 0.2) later = () => void settle({ ...asked, late: true })
           else await passWhile(timeline, settle({ ...asked, late: isAsked }))
         }
@@ -129,14 +144,14 @@ export async function execute(program: Program): Promise<Execution> {
 }
 
 function runnerOf(session: Session, store: ReturnType<typeof storeOf>): Runner {
-  const { world } = session
+  const { world, program: { onIncompleteTool, onConfigChange } } = session
   const runner = createRunner({
     agents: [agentOf(session)],
     store,
     clock: session.clock,
     random: session.random,
-    onIncompleteTool: session.program.onIncompleteTool ?? 'refuse',
-    onConfigChange: session.program.onConfigChange ?? 'replay',
+    ...(onIncompleteTool && { onIncompleteTool }),
+    ...(onConfigChange && { onConfigChange }),
     leaseMs: LEASE_MS,
     timeouts: { toolMs: TOOL_MS, modelMs: 60_000 },
     onEvent: (event) => observe(session, event),
@@ -188,7 +203,8 @@ async function attempt(session: Session, runner: Runner): Promise<Ended> {
     (outcome) => {
       session.isOver = !session.frozen
       ended ??= { type: 'outcome', outcome }
-      if (outcome.status === 'completed' && session.drove && world.owner !== session && world.endedBy !== session) world.violate('zombie', `${session.name} completes the run although ${world.owner?.name} owns it`)
+      if (outcome.status !== 'completed' || !session.drove || world.owner === session || world.endedBy === session) return
+      world.violate('zombie', `${session.name} completes the run although ${world.owner?.name} owns it`)
     },
     (error: unknown) => {
       session.isOver = !session.frozen

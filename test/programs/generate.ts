@@ -111,7 +111,8 @@ class Maker {
       }
     }
     if (depth > 0 && this.#unstable === 'tangled' && this.#chance(0.3)) {
-      return { type: 'tangled', nodes: this.#list(2, 3, (i) => (this.#chance(0.5) ? this.#loop(0, true) : { ...this.#plainStep(), input: 10 + i })), waitMs: this.#pick([0, 100]) }
+      const line = (i: number): Node => (this.#chance(0.5) ? this.#loop(0, true) : { ...this.#plainStep(), input: 10 + i })
+      return { type: 'tangled', nodes: this.#list(2, 3, line), waitMs: this.#pick([0, 100]) }
     }
     switch (this.#pick(this.#leaves)) {
       case 'loop': return this.#loop(depth)
@@ -119,9 +120,9 @@ class Maker {
       case 'wait': return { type: 'wait', ms: this.#pick([50, 300, 2_000]) }
       case 'asks': return this.#deploys ? this.#step() : this.#asks()
       case 'steps': return this.#sideBySide()
-      case 'keyed': return { type: 'keyed', steps: this.#list(2, 3, (key) => ({ ...this.#plainStep(), key })), waitMs: this.#pick([0, 200]) }
-      case 'race': return { type: 'race', racers: this.#list(2, 3, (i) => this.#list(1, 2, (j) => this.#named(10 * i + j))), use: 'winner' }
-      case 'chain': return { type: 'chain', read: 'load', step: { type: 'step', name: this.#pick(['charge', 'ship']), idempotent: this.#chance(0.3), does: 'ok' } }
+      case 'keyed': return this.#keyed()
+      case 'race': return this.#race()
+      case 'chain': return { type: 'chain', read: 'load', step: this.#blindStep() }
       case 'throw': return this.#isOpen ? { type: 'throw', attempts: 1 + this.#below(2) } : this.#step()
       default: return this.#step()
     }
@@ -131,7 +132,8 @@ class Maker {
     const known = Object.keys(this.#scripts)
     const isRepeated = !isNew && known.length > 0 && !this.#deploys && this.#chance(0.25)
     const script = isRepeated ? this.#pick(known) : this.#script(depth)
-    return { type: 'loop', script, via: this.#pick(this.#vias), bound: this.#chance(0.5), ...(this.#unstable === 'drifts' && this.#chance(0.7) && { drifts: true }) }
+    const drifts = this.#unstable === 'drifts' && this.#chance(0.7)
+    return { type: 'loop', script, via: this.#pick(this.#vias), bound: this.#chance(0.5), ...(drifts && { drifts }) }
   }
 
   #script(depth: number): string {
@@ -177,6 +179,18 @@ class Maker {
 
   #step(): StepNode {
     return { ...this.#plainStep(), ...this.#maybeKey(0.3) }
+  }
+
+  #keyed(): Node {
+    return { type: 'keyed', steps: this.#list(2, 3, (key) => ({ ...this.#plainStep(), key })), waitMs: this.#pick([0, 200]) }
+  }
+
+  #race(): Node {
+    return { type: 'race', racers: this.#list(2, 3, (i) => this.#list(1, 2, (j) => this.#named(10 * i + j))), use: 'winner' }
+  }
+
+  #blindStep(): StepNode {
+    return { type: 'step', name: this.#pick(['charge', 'ship']), idempotent: this.#chance(0.3), does: 'ok' }
   }
 
   #holding(): StepNode {

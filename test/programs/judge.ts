@@ -12,7 +12,12 @@ export async function judge(program: Program): Promise<Execution> {
  * The program is killed (or paused until another has taken over, or for a nap) in its first attempt at every crossing in turn, if it has at
  * most `most` of them. Resolves to the first execution that fails, or the undisturbed one.
  */
-export async function judgeEverywhere(program: Program, how: 'kill' | 'pause' | 'nap', most: number, onExecution: (execution: Execution) => void): Promise<{ readonly program: Program; readonly execution: Execution }> {
+export async function judgeEverywhere(
+  program: Program,
+  how: 'kill' | 'pause' | 'nap',
+  most: number,
+  onExecution: (execution: Execution) => void,
+): Promise<{ readonly program: Program; readonly execution: Execution }> {
   const calm = await execute({ ...program, attempts: [] })
   onExecution(calm)
   const [first = {}, ...rest] = placed(program, calm).attempts

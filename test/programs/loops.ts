@@ -1,5 +1,7 @@
 /** Loops that ask the model and run its tools: by hand, and through the AI SDK. */
-import type { LanguageModelV4, LanguageModelV4FunctionTool, LanguageModelV4Prompt, LanguageModelV4ToolResultPart } from '@ai-sdk/provider'
+import type {
+  LanguageModelV4, LanguageModelV4FunctionTool, LanguageModelV4Prompt, LanguageModelV4ToolCallPart, LanguageModelV4ToolResultPart,
+} from '@ai-sdk/provider'
 import { asSchema, generateText, stepCountIs, streamText, type ToolSet } from 'ai'
 import { describeError } from './claim.ts'
 import type { Place } from './place.ts'
@@ -46,7 +48,10 @@ interface Response {
 
 async function byHand({ model, tools, system, script }: Loop, request: typeof ask): Promise<string> {
   const offered = Object.entries(tools).map(([name, tool]): LanguageModelV4FunctionTool => ({
-    type: 'function', name, description: (tool as { description: string }).description, inputSchema: asSchema(tool.inputSchema).jsonSchema as LanguageModelV4FunctionTool['inputSchema'],
+    type: 'function',
+    name,
+    description: (tool as { description: string }).description,
+    inputSchema: asSchema(tool.inputSchema).jsonSchema as LanguageModelV4FunctionTool['inputSchema'],
   }))
   // One array that grows, as people write it.
   const prompt: LanguageModelV4Prompt = [{ role: 'system', content: system }, { role: 'user', content: [{ type: 'text', text: script }] }]
@@ -55,12 +60,15 @@ async function byHand({ model, tools, system, script }: Loop, request: typeof as
     if (calls.length === 0) return text
     prompt.push({
       role: 'assistant',
-      content: [{ type: 'text', text }, ...calls.map(({ toolCallId, toolName, input }) => ({ type: 'tool-call' as const, toolCallId, toolName, input: JSON.parse(input) as unknown }))],
+      content: [{ type: 'text', text }, ...calls.map(partOf)],
     })
     prompt.push({ role: 'tool', content: await Promise.all(calls.map((call) => runCall(tools, call))) })
   }
   return 'too many turns'
 }
+
+const partOf = ({ toolCallId, toolName, input }: Call): LanguageModelV4ToolCallPart =>
+  ({ type: 'tool-call', toolCallId, toolName, input: JSON.parse(input) as unknown })
 
 async function runCall(tools: ToolSet, { toolCallId, toolName, input }: Call): Promise<LanguageModelV4ToolResultPart> {
   const execute = tools[toolName]!.execute as unknown as (input: unknown, options: object) => Promise<unknown>

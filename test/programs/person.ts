@@ -6,7 +6,7 @@ import type { Call } from './call.ts'
 
 type Question = SuspendReason & { readonly type: 'in-doubt' | 'repeat' }
 
-export const isQuestion = (reason: SuspendReason): reason is Question => reason.type === 'in-doubt' || reason.type === 'repeat'
+const isQuestion = (reason: SuspendReason): reason is Question => reason.type === 'in-doubt' || reason.type === 'repeat'
 
 export interface Asked {
   readonly runner: Runner

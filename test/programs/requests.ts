@@ -99,7 +99,12 @@ export function watchedModel(place: Place, bound: boolean, twins = 1): LanguageM
 }
 
 /** `turn`: which response of its loop is being worked off. */
-export function watchedTools(place: Place, { bound, drifts }: { readonly bound: boolean; readonly drifts?: boolean }, turn: () => number, runPart: (part: string, position: string) => Promise<unknown>): ToolSet {
+export function watchedTools(
+  place: Place,
+  { bound, drifts }: { readonly bound: boolean; readonly drifts?: boolean },
+  turn: () => number,
+  runPart: (part: string, position: string) => Promise<unknown>,
+): ToolSet {
   const { session, run, path, line } = place
   const { tools, policies } = toolsOf(session, runPart)
   const wrapped = bound ? run.tools(tools, policies) : durableTools(tools, policies)
@@ -110,7 +115,8 @@ export function watchedTools(place: Place, { bound, drifts }: { readonly bound: 
       const nth = occurrences.get(call) ?? 0
       occurrences.set(call, nth + 1)
       const position = `${call}:${nth}`
-      const spec: CallSpec = { position, kind: 'tool', what: name, ...ruleOf(session.program, name as ToolName, input), input, does: input.does, ...(drifts && { drifting: path }) }
+      const rule = ruleOf(session.program, name as ToolName, input)
+      const spec: CallSpec = { position, kind: 'tool', what: name, ...rule, input, does: input.does, ...(drifts && { drifting: path }) }
       const ask = (): Promise<unknown> => (tool.execute as unknown as (input: unknown, options: unknown) => Promise<unknown>)(input, options)
       return claimed(session, line, spec, ask, (value) => mistakenFor(position, input, value, session.world.allowedAnswers(position)))
     }

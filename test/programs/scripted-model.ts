@@ -27,7 +27,8 @@ export function answerTo(program: Program, prompt: LanguageModelV4Prompt, nth = 
   const number = prompt.filter((message) => message.role === 'assistant').length
   const turn = program.scripts[script]?.[number]
   const reader = /You are (\w+)/.exec(textOf(prompt.find((message) => message.role === 'system')))?.[1] ?? 'nobody'
-  const calls = (turn?.calls ?? []).map((node) => ({ node, input: JSON.stringify(argumentsOf(node, turn!.fickle ? `time ${nth}` : turn!.dependent ? seen : undefined)) }))
+  const told = turn?.fickle ? `time ${nth}` : turn?.dependent ? seen : undefined
+  const calls = (turn?.calls ?? []).map((node) => ({ node, input: JSON.stringify(argumentsOf(node, told)) }))
   return { text: `${script} ${number} ${seen} ${reader}`, calls, turn }
 }
 

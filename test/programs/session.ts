@@ -114,7 +114,8 @@ export class Session {
     if (this.crossings === close) this.onClose()
     for (const { at, fn } of this.#meanwhile) if (at === this.crossings) fn()
     // Right before an effect, what was about to happen still does (R18): that is no place to look at.
-    if (pause !== undefined && this.crossings >= pause && !this.zombie && !seam.includes('effect') && !seam.includes('body')) this.#pause(seam)
+    const isPlace = !seam.includes('effect') && !seam.includes('body')
+    if (pause !== undefined && this.crossings >= pause && !this.zombie && isPlace) this.#pause(seam)
     if (this.crossings === nap) this.#sleep(seam)
     if (this.crossings === kill) this.kill(seam)
   }

@@ -119,7 +119,9 @@ function* smallerNodes(node: Node): Iterable<Node> {
       for (const steps of shorterLists(node.steps, () => [])) if (steps.length > 0) yield { ...node, steps }
       break
     case 'race':
-      for (const racers of shorterLists(node.racers, (racer) => shorterLists(racer, () => []))) if (racers.length > 0 && racers.every(({ length }) => length > 0)) yield { ...node, racers }
+      for (const racers of shorterLists(node.racers, (racer) => shorterLists(racer, () => []))) {
+        if (racers.length > 0 && racers.every(({ length }) => length > 0)) yield { ...node, racers }
+      }
       break
     case 'steps':
       for (const steps of shorterLists(node.steps, () => [])) if (steps.length > 0) yield { ...node, steps }

@@ -18,25 +18,55 @@ export const SMALL: Readonly<Record<string, Program>> = {
   'repeated call ids': program(loop('a'), { a: [turn(call('pay', 'x'), { ...call('pay', 'x'), arg: 2 }), turn(call('look', 'x'))] }),
   'the same loop twice': program(seq(loop('a'), loop('a', 'generateText')), { a: [turn(call('order', 'x'))] }),
   'a streamed loop': program(loop('a', 'streamText'), { a: [turn(call('note', 'x'), call('look', 'y'))] }),
-  'loops in branches, of which one runs at a time later': program(branches(loop('a'), seq(step('tell'), loop('b', 'hand-stream'))), { a: [turn(call('pay', 'x'))], b: [turn(call('pay', 'x'))] }, {}, { width: 1 }),
-  'a stream that breaks inside an agent': program({ type: 'agent', name: 'child', node: loop('a', 'hand-stream') }, { a: [{ ...turn(call('mail', 'x')), fault: { type: 'break', times: 1 } }] }),
-  'an agent inside a tool': program(loop('a'), { a: [turn(call('team', 'x', 'ok', seq(step('charge'), loop('b'))), call('team', 'y', 'ok', step('tell')))], b: [turn(call('look', 'x'))] }),
+  'loops in branches, of which one runs at a time later': program(
+    branches(loop('a'), seq(step('tell'), loop('b', 'hand-stream'))),
+    { a: [turn(call('pay', 'x'))], b: [turn(call('pay', 'x'))] },
+    {},
+    { width: 1 },
+  ),
+  'a stream that breaks inside an agent': program(
+    { type: 'agent', name: 'child', node: loop('a', 'hand-stream') },
+    { a: [{ ...turn(call('mail', 'x')), fault: { type: 'break', times: 1 } }] },
+  ),
+  'an agent inside a tool': program(
+    loop('a'),
+    { a: [turn(call('team', 'x', 'ok', seq(step('charge'), loop('b'))), call('team', 'y', 'ok', step('tell')))], b: [turn(call('look', 'x'))] },
+  ),
   'a step that waits beside a request that is refused': {
     ...program({ type: 'tangled', nodes: [step('ship'), loop('a')], waitMs: 0 }, { a: [] }), unstable: true,
   },
-  'a step that times out around an effect that goes on': program(step('outer', { idempotent: true, inside: seq(read('load'), step('charge', { does: 'late' })) })),
+  'a step that times out around an effect that goes on': program(
+    step('outer', { idempotent: true, inside: seq(read('load'), step('charge', { does: 'late' })) }),
+  ),
   'a long Retry-After beside a step': program(branches(loop('a'), step('ship')), { a: [{ ...turn(), fault: { type: 'wait', times: 1 } }] }),
-  'requests side by side, asked in another order': program({ type: 'asks', asks: [{ prompt: 'one', system: 0 }, { prompt: 'one', system: 1 }, { prompt: 'two', system: 0 }], shuffled: true }),
-  'requests side by side, and a deploy': program({ type: 'asks', asks: [{ prompt: 'one', system: 0 }, { prompt: 'two', system: 0 }], shuffled: false }, {}, { version: 2 }),
+  'requests side by side, asked in another order': program(
+    { type: 'asks', asks: [{ prompt: 'one', system: 0 }, { prompt: 'one', system: 1 }, { prompt: 'two', system: 0 }], shuffled: true },
+  ),
+  'requests side by side, and a deploy': program(
+    { type: 'asks', asks: [{ prompt: 'one', system: 0 }, { prompt: 'two', system: 0 }], shuffled: false },
+    {},
+    { version: 2 },
+  ),
   'a race, and what uses its winner': program({ type: 'race', racers: [[step('a')], [read('b')]], use: 'winner' }),
   'a race of branches': program({ type: 'race', racers: [[step('a'), read('b')], [read('c'), read('d')]], use: 'winner' }),
   'steps with keys side by side': program({ type: 'keyed', steps: [{ ...step('charge'), key: 1 }, { ...step('charge'), key: 2 }], waitMs: 50 }),
-  'a refund that throws after it was made, and is asked for again': program(loop('a'), { a: [turn(call('mail', 'x', 'reset-after')), turn(call('mail', 'y'))] }),
+  'a refund that throws after it was made, and is asked for again': program(
+    loop('a'),
+    { a: [turn(call('mail', 'x', 'reset-after')), turn(call('mail', 'y'))] },
+  ),
   'a refund that hangs': program(loop('a'), { a: [turn(call('pay', 'x', 'hang-after')), turn(call('look', 'y', 'flaky'))] }),
   'a refund that comes late, and is asked for again': program(loop('a'), { a: [turn(call('order', 'x', 'late')), turn(call('order', 'y'))] }),
-  'a read that the store refuses, and a step that uses it': program(seq({ type: 'chain', read: 'load', step: step('charge') }, step('tell')), {}, { refuse: [2] }),
+  'a read that the store refuses, and a step that uses it': program(
+    seq({ type: 'chain', read: 'load', step: step('charge') }, step('tell')),
+    {},
+    { refuse: [2] },
+  ),
   'a response that the store refuses': program(loop('a'), { a: [turn(call('pay', 'x'), call('put', 'y'))] }, { refuse: [3] }),
-  'a response that the store refuses, and another one the next time': program(loop('a'), { a: [{ ...turn(call('look', 'x'), call('team', 'y', 'ok', read('load')), call('pay', 'z')), fickle: true }] }, { refuse: [3] }),
+  'a response that the store refuses, and another one the next time': program(
+    loop('a'),
+    { a: [{ ...turn(call('look', 'x'), call('team', 'y', 'ok', read('load')), call('pay', 'z')), fickle: true }] },
+    { refuse: [3] },
+  ),
   'a handler that fails twice': program(branches(seq(step('charge'), { type: 'throw', attempts: 2 }), loop('a')), { a: [turn(call('mail', 'x'))] }),
 }
 

@@ -10,8 +10,10 @@ import type { CallSpec } from './call.ts'
 
 export const TOOLS: readonly ToolName[] = ['pay', 'mail', 'order', 'note', 'post', 'put', 'look', 'team']
 
+type Rule = Pick<CallSpec, 'repeatable' | 'rerunAllowed' | 'effect' | 'keyed'>
+
 /** What the oracle knows of a tool. */
-export function ruleOf({ onIncompleteTool }: Program, name: ToolName, input: Arguments): Pick<CallSpec, 'repeatable' | 'rerunAllowed' | 'effect' | 'keyed'> {
+export function ruleOf({ onIncompleteTool }: Program, name: ToolName, input: Arguments): Rule {
   switch (name) {
     case 'put':
     case 'look':
@@ -32,7 +34,10 @@ export function ruleOf({ onIncompleteTool }: Program, name: ToolName, input: Arg
 export const outputOf = (position: string, input: unknown): { readonly of: string; readonly input: unknown } => ({ of: position, input })
 
 /** `runPart` runs a part of the program inside the tool `team`. */
-export function toolsOf(session: Session, runPart: (part: string, position: string) => Promise<unknown>): { tools: ToolSet; policies: ToolPolicies<ToolSet> } {
+export function toolsOf(
+  session: Session,
+  runPart: (part: string, position: string) => Promise<unknown>,
+): { tools: ToolSet; policies: ToolPolicies<ToolSet> } {
   const { version = 0 } = session.disturbance
   const inputSchema = jsonSchema<Arguments>({ type: 'object', properties: { arg: { type: 'number' } } })
   const execute = (name: ToolName) => (input: Arguments): Promise<unknown> => {
@@ -70,5 +75,7 @@ async function askWorld(session: Session, { idempotencyKey }: DoubtfulCall<unkno
 }
 
 /** Parts of a program that `team` runs, by the digest of their data. */
-export const partsOf = ({ scripts }: Program): ReadonlyMap<string, Node> =>
-  new Map(Object.values(scripts).flatMap((turns) => turns.flatMap(({ calls }) => calls.flatMap(({ inside }) => (inside ? [[digest(inside), inside] as const] : [])))))
+export function partsOf({ scripts }: Program): ReadonlyMap<string, Node> {
+  const calls = Object.values(scripts).flatMap((turns) => turns.flatMap((turn) => turn.calls))
+  return new Map(calls.flatMap(({ inside }) => (inside ? [[digest(inside), inside] as const] : [])))
+}

@@ -5,6 +5,7 @@
 import { Call, isNatural, isTwin, type CallSpec, type Start } from './call.ts'
 import type { Program } from './program.ts'
 import type { Session } from './session.ts'
+import { judgeStart } from './starting.ts'
 import type { Violation, ViolationKind } from './violation.ts'
 
 export interface Effect {
@@ -87,99 +88,15 @@ export class World {
   /** The code of a step is called, or a request reaches the model. */
   start(session: Session, position: string, key: string | undefined): Start {
     const call = this.calls.get(position)!
-    const { spec } = call
-    const { authorised } = call
     session.live.add(position)
     this.log.push(`${session.name} starts ${position}`)
-    if (session.zombie) return this.#startLate(session, call, key)
-    if (!this.loose && call.finished >= (spec.twins ?? 1) && !call.excused && !call.authorised) {
-      this.violate('not-replayed', `${spec.kind} ${position} was recorded, and runs again in attempt ${session.number}`)
-    }
-    if (!spec.repeatable) {
-      if (this.loose) this.#borrow(call)
-      const isUsedUp = this.loose && call.consumed
-      if (call.starts.some((start) => !start.failed) && !call.notDone && !isUsedUp && !call.authorised && !spec.rerunAllowed) {
-        this.violate('repeated-effect', `${spec.kind} ${position} is started again in attempt ${session.number} without a decision`)
-      }
-      if (!call.authorised) this.#refuseInDoubt(call)
-      if (!call.authorised) this.#refuseRepeat(session, call)
-      const response = [...session.unrecorded].find((each) => position.startsWith(`${each}/`))
-      if (response !== undefined) this.violate('started-unrecorded', `${position} is started although ${response} could not be recorded`)
-      call.authorised = false
-      call.toldUnknown = false
-      call.settled = false
-      call.consumed = false
-      call.notDone = false
-      call.answered = undefined
-    }
-    if (!this.loose) this.#checkKey(call, key, authorised)
+    judgeStart(this, session, call, key)
     const start: Start = { session, key, over: false, failed: false, returned: false }
     call.starts.push(start)
+    if (session.zombie) return start
+    if (!call.spec.repeatable) call.beginAnew()
     call.startedAt = ++this.#event
     return start
-  }
-
-  /** A process that was paused: what it does is harmless as long as it has no effects, and nobody else owns the run. */
-  #startLate(session: Session, call: Call, key: string | undefined): Start {
-    if (!call.spec.repeatable && this.owner !== session) this.violate('zombie', `${session.name} starts ${call.spec.position} although ${this.owner?.name} owns the run`)
-    const start: Start = { session, key, over: false, failed: false, returned: false }
-    call.starts.push(start)
-    return start
-  }
-
-  /** While a doubt stands, no call of the same effect starts (R6). */
-  #refuseInDoubt(call: Call): void {
-    const { effect } = call.spec
-    if (effect === undefined) return
-    for (const other of this.calls.values()) {
-      if (other === call || other.spec.effect !== effect || !this.isInDoubt(other)) continue
-      // Both run again, which was decided beforehand: in whichever order.
-      if (other.spec.rerunAllowed && !other.toldUnknown) continue
-      // It was let through while the other one ran; that it ended in doubt came later.
-      if (other.toldUnknown && other.unknownAt > call.claimedAt) continue
-      this.violate('started-in-doubt', `${call.spec.position} is started while ${other.spec.position} is in doubt`)
-    }
-  }
-
-  /** Where calls move about, a decision belongs to the effect (R5): one about a call of the same effect and arguments counts, once. */
-  #borrow(call: Call): void {
-    if (call.authorised) return
-    const lender = [...this.calls.values()].find((other) => other.authorised && isTwin(other.spec, call.spec))
-    if (!lender) return
-    lender.authorised = false
-    call.authorised = true
-  }
-
-  /** What a superseded call did is not done again without a decision, however the model words it this time (R5, C11b). */
-  #refuseRepeat(session: Session, call: Call): void {
-    const { drifting, effect } = call.spec
-    if (drifting === undefined) return
-    for (const other of this.calls.values()) {
-      const last = other.starts.at(-1)
-      const mayHaveEffect = last !== undefined && last.session !== session && !last.failed
-      if (other === call || other.spec.drifting !== drifting || other.spec.effect !== effect || other.consumed || other.notDone || other.answered === 'soon' || other.answered === session || !mayHaveEffect) continue
-      this.violate('repeated-effect', `${call.spec.position} is started without a decision after ${other.spec.position} in an earlier attempt`)
-    }
-  }
-
-  /** Certain only: its caller was told so, or its process was killed inside its code. */
-  isInDoubt(call: Call): boolean {
-    if (call.spec.repeatable || call.settled) return false
-    const last = call.starts.at(-1)
-    return (call.toldUnknown && last !== undefined) || (last !== undefined && !last.over && last.session.frozen)
-  }
-
-  #checkKey(call: Call, key: string | undefined, authorised: boolean): void {
-    if (key === undefined || call.excused) return
-    const { position } = call.spec
-    const former = call.starts.findLast((start) => start.key !== undefined)
-    if (former && former.key !== key) this.violate('idempotency-key', `${position} ran under ${former.key}, now under ${key}`)
-    if (former) return
-    for (const other of this.calls.values()) {
-      // Let run in place of one in doubt that asked for the same: should that one land after all, the world can tell.
-      if (authorised && isTwin(other.spec, call.spec)) continue
-      if (other !== call && other.starts.some((start) => start.key === key)) this.violate('idempotency-key', `${position} and ${other.spec.position} share ${key}`)
-    }
   }
 
   effect(position: string, key: string, output: unknown): void {
@@ -210,7 +127,10 @@ export class World {
   isNeedless(session: Session, position: string): boolean {
     const call = this.calls.get(position)
     if (!call || session.disturbance.refuse !== undefined) return false
-    return call.knownDone === session || (call.lateIn !== undefined && !call.lateIn.frozen && !call.lateIn.zombie && call.lateIn !== session && session.timeline.now() - call.lateAt > 2_000 && call.lateIn.disturbance.refuse === undefined)
+    const { knownDone, lateIn, lateAt } = call
+    if (knownDone === session) return true
+    if (!lateIn || lateIn === session || lateIn.frozen || lateIn.zombie || lateIn.disturbance.refuse !== undefined) return false
+    return session.timeline.now() - lateAt > 2_000
   }
 
   /** A person decides about the call at `position`; `about` are the calls in whose way it stands. */
@@ -233,7 +153,9 @@ export class World {
     call.consumed = true
     const { drifting, effect } = call.spec
     if (drifting === undefined || call.starts.length > 0) return
-    for (const other of this.calls.values()) if (other.spec.drifting === drifting && other.spec.effect === effect && other.answered !== undefined) other.consumed = true
+    for (const other of this.calls.values()) {
+      if (other.spec.drifting === drifting && other.spec.effect === effect && other.answered !== undefined) other.consumed = true
+    }
   }
 
   /** An end of the call was announced as recorded. */
@@ -253,7 +175,10 @@ export class World {
     const { spec } = this.calls.get(position)!
     const isAnswer = (other: Call): boolean =>
       other.wasUnknown || (this.loose && isTwin(other.spec, spec)) || (spec.drifting !== undefined && other.spec.drifting === spec.drifting)
-    const isAlike = (other: Call): boolean => (spec.effect === undefined ? this.loose && isTwin(other.spec, spec) : other.spec.effect === spec.effect && isAnswer(other))
+    const isAlike = (other: Call): boolean => {
+      if (spec.effect === undefined) return this.loose && isTwin(other.spec, spec)
+      return other.spec.effect === spec.effect && isAnswer(other)
+    }
     const others = [...this.calls.values()].filter(isAlike)
     const own = this.calls.get(position)!
     const reusing = this.loose ? [...this.calls.values()].filter((other) => other.spec.effect === spec.effect) : [own]
