@@ -4,7 +4,7 @@ import { claimed, describeError } from './claim.ts'
 import { runLoop, systemOf } from './loops.ts'
 import type { Place } from './place.ts'
 import { Line } from './position.ts'
-import type { Node, ReadNode, StepNode } from './program.ts'
+import type { Node, RacerNode, ReadNode, StepNode } from './program.ts'
 import { watchedModel, watchedTools } from './requests.ts'
 import { never, type Session } from './session.ts'
 import { askStep } from './steps.ts'
@@ -129,12 +129,12 @@ async function inBranches({ session, run, path, line, ...place }: Place, nodes: 
   return values
 }
 
-async function race(place: Place, racers: readonly (readonly (StepNode | ReadNode)[])[], use: string): Promise<unknown> {
+async function race(place: Place, racers: readonly (readonly RacerNode[])[], use: string): Promise<unknown> {
   const { run, path, session } = place
   const inBranches = racers.some(({ length }) => length > 1)
   const line = inBranches ? place.line : new Line(place.line)
-  const alone = async (racer: readonly (StepNode | ReadNode)[], at: Place): Promise<void> => {
-    for (const [i, each] of racer.entries()) await step({ ...at, path: `${at.path}.${i}` }, each)
+  const alone = async (racer: readonly RacerNode[], at: Place): Promise<void> => {
+    for (const [i, each] of racer.entries()) await evaluate({ ...at, path: `${at.path}.${i}` }, each)
   }
   const body = async (): Promise<void> => {
     const inside = { ...place, line }

@@ -37,6 +37,7 @@ export async function settle({ runner, runId, session, reasons, random, all, lat
     const wasAuthorised = call?.authorised ?? false
     const known = question.type === 'in-doubt' && !late ? about.find((each) => world.isNeedless(session, each)) : undefined
     if (known !== undefined) world.violate('needless-doubt', `a person is asked about ${known}, whose outcome is known`)
+    if (call?.spec.repeatable) world.violate('needless-doubt', `a person is asked about ${position}, which may run again`)
     const other = about.find((each) => call?.spec.effect !== undefined && world.get(each)?.spec.effect !== call.spec.effect)
     if (other !== undefined && !session.world.loose) world.violate('needless-doubt', `${position} waits because of ${other}, which is another effect`)
     // Told first: the run may take it up at once.

@@ -76,6 +76,14 @@ export interface ReadNode {
   readonly does: Behaviour
 }
 
+/** A wait that nothing records; how long it is differs from attempt to attempt, at most `ms`. */
+export interface WaitNode {
+  readonly type: 'wait'
+  readonly ms: number
+}
+
+export type RacerNode = StepNode | ReadNode | WaitNode
+
 export type Via = 'hand' | 'hand-stream' | 'generateText' | 'streamText'
 
 export type Node =
@@ -99,13 +107,12 @@ export type Node =
   | { readonly type: 'keyed'; readonly steps: readonly (StepNode & { readonly key: number })[]; readonly waitMs: number }
   /** Steps of different names side by side in one branch. */
   | { readonly type: 'steps'; readonly steps: readonly (StepNode | ReadNode)[]; readonly shuffled: boolean }
-  /** The first of several wins; a step uses the winner. Racers of several steps stand in branches. */
-  | { readonly type: 'race'; readonly racers: readonly (readonly (StepNode | ReadNode)[])[]; readonly use: string }
+  /** The first of several wins; a step uses the winner. Racers of several steps stand in branches; what waits in them is short. */
+  | { readonly type: 'race'; readonly racers: readonly (readonly RacerNode[])[]; readonly use: string }
   /** A read whose value is another one each time it runs, and a step without input that uses it. */
   | { readonly type: 'chain'; readonly read: string; readonly step: StepNode }
   | { readonly type: 'agent'; readonly name: string; readonly key?: number; readonly node: Node }
-  /** A wait that nothing records; how long it is differs from attempt to attempt, at most `ms`. */
-  | { readonly type: 'wait'; readonly ms: number }
+  | WaitNode
   /** Side by side in one branch, where branches belong: only in unstable programs. */
   | { readonly type: 'tangled'; readonly nodes: readonly Node[]; readonly waitMs: number }
   /** Throws in the first `attempts` attempts that get here (a bug that is mended then). */

@@ -49,6 +49,7 @@ export const SMALL: Readonly<Record<string, Program>> = {
   ),
   'a race, and what uses its winner': program({ type: 'race', racers: [[step('a')], [read('b')]], use: 'winner' }),
   'a race of branches': program({ type: 'race', racers: [[step('a'), read('b')], [read('c'), read('d')]], use: 'winner' }),
+  'a race that the longer branch wins': { ...program({ type: 'race', racers: [[read('a'), { type: 'wait', ms: 30 }, read('b')], [read('c')]], use: 'winner' }), seed: 3 },
   'steps with keys side by side': program({ type: 'keyed', steps: [{ ...step('charge'), key: 1 }, { ...step('charge'), key: 2 }], waitMs: 50 }),
   'a refund that throws after it was made, and is asked for again': program(
     loop('a'),
