@@ -36,6 +36,7 @@ export async function claimed<T>(
   if (spec.blind && since > 0 && line.newest > since) {
     call.excused = true
     session.excused.add(position)
+    world.rerun.add(position)
   }
   const around = currentStep()
   session.opened(position)
@@ -48,7 +49,7 @@ export async function claimed<T>(
   if (session.frozen) return never()
   session.timeline.activity++
   session.closed(position)
-  line.saw(call.endedAt)
+  line.saw(Math.max(call.endedAt, call.startedAt))
   if (ended.ok) {
     const wrong = check(ended.value)
     if (wrong !== undefined) world.violate('wrong-answer', `${spec.kind} ${position}: ${wrong}`)

@@ -17,17 +17,17 @@ export interface Body {
 }
 
 export async function perform({ session, position, does, key, output, repeatable }: Body): Promise<unknown> {
-  if (await session.cross('before body')) return never()
+  if ((await session.cross('before body')) || session.frozen) return never()
   const { world } = session
   const start = world.start(session, position, key)
   const isFlaky = does === 'flaky' && (!repeatable || world.nthTry(position) <= 2)
   await session.latency()
   const hasEffect = does === 'ok' || does === 'reset-after' || does === 'hang-after' || does === 'late' || (does === 'flaky' && !isFlaky)
   if (does === 'late') await session.wait(LATE_MS)
-  if (await session.cross('before effect')) return never()
+  if ((await session.cross('before effect')) || session.frozen) return never()
   if (hasEffect) world.effect(position, key ?? position, output)
   await session.latency()
-  if (await session.cross('after effect')) return never()
+  if ((await session.cross('after effect')) || session.frozen) return never()
   if (does === 'hang-before' || does === 'hang-after') return never()
   start.over = true
   start.failed = does === 'error'

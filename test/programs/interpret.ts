@@ -101,7 +101,7 @@ async function chain(place: Place, name: string, step: StepNode): Promise<unknow
   const read = async (): Promise<{ of: string; uses: number }> => {
     session.world.start(session, at, undefined)
     await session.latency()
-    if (await session.cross('after read')) return never()
+    if ((await session.cross('after read')) || session.frozen) return never()
     return { of: at, uses: session.world.nthTry(at) }
   }
   const spec = { position: at, kind: 'read', repeatable: true, input: undefined, blind: true } as const

@@ -75,11 +75,11 @@ export function scriptedModel(session: Session): LanguageModelV4 {
 
   const request = async (options: LanguageModelV4CallOptions): Promise<Answer & { readonly breaks: boolean }> => {
     const at = position()!
-    if (await session.cross('before model')) return never()
+    if ((await session.cross('before model')) || session.frozen) return never()
     world.requests++
     world.start(session, at, undefined)
     await session.latency()
-    if (await session.cross('after model')) return never()
+    if ((await session.cross('after model')) || session.frozen) return never()
     const answer = answerTo(program, options.prompt, world.answer(at))
     const fault = answer.turn?.fault
     const fails = fault !== undefined && (fault.type === 'fatal' || world.nthTry(at) <= fault.times)
@@ -103,7 +103,7 @@ export function scriptedModel(session: Session): LanguageModelV4 {
       let next = 0
       const stream = new ReadableStream<LanguageModelV4StreamPart>({
         async pull(controller) {
-          if (await session.cross('stream part')) return never()
+          if ((await session.cross('stream part')) || session.frozen) return never()
           await session.latency()
           if (session.frozen) return never()
           if (answer.breaks && next === 3) return controller.error(Object.assign(new Error('socket hang up'), { code: 'ECONNRESET' }))

@@ -94,7 +94,7 @@ export class Session {
     return `#${this.number}`
   }
 
-  /** Crosses a seam; a paused process does not return from it before it goes on. Resolves to a getter's truth: the process is dead, nothing may follow. */
+  /** Crosses a seam; a paused process does not return from it before it goes on. Resolves to whether the process is dead: then nothing may follow. */
   cross(seam: string): Promise<boolean> {
     this.#count(seam)
     return this.#gate().then(() => this.frozen)
@@ -123,16 +123,19 @@ export class Session {
   /** Stands still for longer than its tools may take, but not than its lease. */
   #sleep(seam: string): void {
     this.#paused ??= Promise.withResolvers()
-    // Time limits are over that would not have been.
     this.world.altered = true
     this.world.log.push(`${this.name} SLEEPS at crossing ${this.crossings}, ${seam}`)
-    this.timeline.timer(NAP_MS, () => this.thaw())
+    this.timeline.timer(NAP_MS, () => {
+      if (!this.zombie) this.thaw()
+    })
   }
 
   /** Stands still for longer than its lease, while others go on. */
   #pause(seam: string): void {
     this.zombie = true
-    this.#paused = Promise.withResolvers()
+    // Time limits are over that would not have been.
+    this.world.altered = true
+    this.#paused ??= Promise.withResolvers()
     this.world.log.push(`${this.name} PAUSED at crossing ${this.crossings}, ${seam}`)
   }
 

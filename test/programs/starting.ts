@@ -25,7 +25,7 @@ export function judgeStart(world: World, session: Session, call: Call, key: stri
 
 /** What was recorded does not run again (R4). */
 function refuseAgain(world: World, session: Session, { spec, finished, excused, authorised }: Call): void {
-  if (world.loose || finished < (spec.twins ?? 1) || excused || authorised) return
+  if (world.loose || finished < (spec.twins ?? 1) || excused || authorised || isInsideRerun(world, spec.position)) return
   world.violate('not-replayed', `${spec.kind} ${spec.position} was recorded, and runs again in attempt ${session.number}`)
 }
 
@@ -82,8 +82,8 @@ function borrow(world: World, call: Call): void {
 
 /** The same key on every attempt, and no two calls with the same (R6). */
 function checkKey(world: World, call: Call, key: string | undefined, authorised: boolean): void {
-  if (key === undefined || call.excused) return
   const { position } = call.spec
+  if (key === undefined || call.excused || isInsideRerun(world, position)) return
   const former = call.starts.findLast((start) => start.key !== undefined)
   if (former && former.key !== key) world.violate('idempotency-key', `${position} ran under ${former.key}, now under ${key}`)
   if (former) return
@@ -93,3 +93,5 @@ function checkKey(world: World, call: Call, key: string | undefined, authorised:
     if (other.starts.some((start) => start.key === key)) world.violate('idempotency-key', `${position} and ${other.spec.position} share ${key}`)
   }
 }
+
+const isInsideRerun = (world: World, position: string): boolean => [...world.rerun].some((outer) => position.startsWith(`${outer}.`))

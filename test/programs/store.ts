@@ -7,17 +7,17 @@ export function storeOf(session: Session, store: Store, deadOwners: ReadonlySet<
   let appends = 0
 
   const call = async <T>(seam: string, perform: () => Promise<T>): Promise<T> => {
-    if (await session.cross(`before ${seam}`)) return never()
+    if ((await session.cross(`before ${seam}`)) || session.frozen) return never()
     await session.latency()
     if (session.frozen) return never()
     let result: T
     try {
       result = await perform()
     } catch (error) {
-      if (await session.cross(`after ${seam}`)) return never()
+      if ((await session.cross(`after ${seam}`)) || session.frozen) return never()
       throw error
     }
-    if (await session.cross(`after ${seam}`)) return never()
+    if ((await session.cross(`after ${seam}`)) || session.frozen) return never()
     await session.latency()
     return session.frozen ? never() : result
   }

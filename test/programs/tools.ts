@@ -66,11 +66,11 @@ export function toolsOf(
 }
 
 async function askWorld(session: Session, { idempotencyKey }: DoubtfulCall<unknown>): Promise<Reconciled<unknown>> {
-  if (await session.cross('before reconcile')) return never()
+  if ((await session.cross('before reconcile')) || session.frozen) return never()
   await session.latency()
   if (session.frozen) return never()
   const effect = session.world.ask(session, idempotencyKey)
-  if (await session.cross('after reconcile')) return never()
+  if ((await session.cross('after reconcile')) || session.frozen) return never()
   return effect ? { status: 'completed', output: effect.output } : { status: 'not-done' }
 }
 

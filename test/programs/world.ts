@@ -31,6 +31,8 @@ export class World {
   loose: boolean
   /** Something legitimately came out otherwise than without disturbance: the result may differ. */
   altered = false
+  /** Positions that had to run again in some attempt: what lies inside them did so too. */
+  readonly rerun = new Set<string>()
   /** The process that recorded the end of the run. */
   endedBy: Session | undefined
   /** The process that took the lease last. */
@@ -95,6 +97,8 @@ export class World {
     call.starts.push(start)
     if (session.zombie) return start
     if (!call.spec.repeatable) call.beginAnew()
+    // What an earlier attempt was told without a record does not count any more.
+    if (call.spec.twins === undefined) call.outcome = undefined
     call.startedAt = ++this.#event
     return start
   }
@@ -181,8 +185,10 @@ export class World {
     }
     const others = [...this.calls.values()].filter(isAlike)
     const own = this.calls.get(position)!
-    const reusing = this.loose ? [...this.calls.values()].filter((other) => other.spec.effect === spec.effect) : [own]
-    return new Set([...others.map((other) => other.spec.position), ...reusing.flatMap((other) => [...other.reused])])
+    const alike = [...this.calls.values()].filter((other) => spec.effect !== undefined && other.spec.effect === spec.effect)
+    // Where calls move about, nobody can tell which of them was meant.
+    if (this.loose && alike.some((other) => other.reused.size > 0)) others.push(...alike)
+    return new Set([...others.map((other) => other.spec.position), ...own.reused])
   }
 
   /** It stands in a race that is decided: nobody waits for it. */
