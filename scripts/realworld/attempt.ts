@@ -2,7 +2,7 @@
 import type { ChildProcess } from 'node:child_process'
 import { systemClock } from '../../src/core/clock.ts'
 import type { SuspendReason } from '../../src/index.ts'
-import { kill as killPid, start } from './children.ts'
+import { kill as killPid, start } from '../children.ts'
 import type { Job, WorkerMessage, WorldCaught } from './protocol.ts'
 
 export type AttemptEnd =
@@ -18,7 +18,7 @@ const HUNG_MS = 60_000
 export type Traps = Map<number, (caught: WorldCaught) => void>
 
 export async function attempt(job: Job, traps: Traps, env: Readonly<Record<string, string>>): Promise<AttemptEnd> {
-  const { child, stderr } = start('./worker.ts', [], env)
+  const { child, stderr } = start(new URL('./worker.ts', import.meta.url), [], env)
   const pid = child.pid!
   let killedBy: 'clock' | 'world' | 'hung' | undefined
   let said: AttemptEnd | undefined

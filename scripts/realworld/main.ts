@@ -1,6 +1,7 @@
 /** `npm run realworld`: recorded conversations, killed and resumed until they are done. */
-import { endChildrenOnExit } from './children.ts'
-import { HELP, readOptions, UsageError } from './options.ts'
+import { endChildrenOnExit } from '../children.ts'
+import { UsageError } from '../usage.ts'
+import { HELP, readOptions } from './options.ts'
 import { realworld } from './realworld.ts'
 import { complaints, header, rowOf, totalsOf, totalsText } from './report.ts'
 

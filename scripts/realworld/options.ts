@@ -2,6 +2,7 @@
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { systemRandom } from '../../src/core/random.ts'
+import { integer, UsageError } from '../usage.ts'
 
 export interface Options {
   readonly dir: string
@@ -34,8 +35,6 @@ counts, and the process that drives the run is killed again and again until it i
 
 Exit codes: 0 all as it must be, 1 a violation, 2 wrong usage.`
 
-export class UsageError extends Error {}
-
 /** @returns undefined where help is asked for. @throws UsageError. */
 export function readOptions(args: readonly string[]): Options | undefined {
   const { values } = parsed(args)
@@ -66,11 +65,4 @@ function parsed(args: readonly string[]) {
   } catch (error) {
     throw new UsageError(error instanceof Error ? error.message : String(error))
   }
-}
-
-function integer(name: string, text: string | undefined, fallback: number): number {
-  if (text === undefined) return fallback
-  const value = Number(text)
-  if (!Number.isSafeInteger(value) || value < 0) throw new UsageError(`${name} must be an integer >= 0, got ${text}`)
-  return value
 }

@@ -95,9 +95,6 @@ export interface WorldCaught {
   readonly pid: number
 }
 
-/** What the world knows of an effect. */
-export type EffectState = { readonly done: true; readonly output: string } | { readonly done: false }
-
 /** What the world counted of one tool call of a recording. */
 export interface CallCount {
   /** How often it was asked to carry it out. */

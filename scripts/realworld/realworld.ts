@@ -5,8 +5,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createRunner, sqliteStore } from '../../src/index.ts'
 import type { Traps } from './attempt.ts'
-import { start } from './children.ts'
-import { UsageError, type Options } from './options.ts'
+import { start } from '../children.ts'
+import { UsageError } from '../usage.ts'
+import type { Options } from './options.ts'
 import { planRuns } from './plan.ts'
 import type { WorldCaught } from './protocol.ts'
 import { loadConversations } from './recording.ts'
@@ -57,7 +58,7 @@ export async function realworld(options: Options, { onVerdict, onFolder }: Watch
 }
 
 async function startWorld(seed: number, onCaught: (caught: WorldCaught) => void): Promise<{ readonly url: string; close(): Promise<void> }> {
-  const { child, stderr } = start('./world.ts', [String(seed)])
+  const { child, stderr } = start(new URL('./world.ts', import.meta.url), [String(seed)])
   const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()))
   const listening = new Promise<string>((resolve) => {
     child.on('message', (message: WorldCaught | { readonly type: 'listening'; readonly url: string }) => {

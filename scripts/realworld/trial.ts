@@ -5,13 +5,13 @@ import type { Runner } from '../../src/index.ts'
 import { startModelServerProcess, type FaultPlan } from '../../src/testing/index.ts'
 import type { TrialResult } from './agent.ts'
 import { attempt, type AttemptEnd, type Traps } from './attempt.ts'
-import { endWithUs } from './children.ts'
+import { endWithUs } from '../children.ts'
 import { entriesOf, Schedule, trapsOf, type TrialRun } from './plan.ts'
 import type { Job, LogLine } from './protocol.ts'
-import { settleFromOutside } from './settle.ts'
+import { settleFromOutside } from '../settle.ts'
 import { transcriptDifference } from './transcript.ts'
 import { effectViolations, exactlyOnce, journalFindings, reworkViolations } from './verdict.ts'
-import { planConversation, reportOf } from './world-client.ts'
+import { effectOf, planConversation, reportOf } from './world-client.ts'
 
 /** What the trials of one call share. */
 export interface Grounds {
@@ -150,7 +150,7 @@ async function drive(run: TrialRun, job: Omit<Job, 'attempt' | 'resume' | 'kill'
       return ended(true, number)
     } else if (end.status === 'suspended' && run.settling === 'resolve') {
       try {
-        await settleFromOutside(runner, world, runId, end.reasons)
+        await settleFromOutside(runner, runId, end.reasons, (key) => effectOf(world, key))
       } catch (error) {
         return ended(false, number, `attempt ${number} suspended, and cannot be settled: ${String(error)}`)
       }

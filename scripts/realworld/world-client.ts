@@ -1,5 +1,6 @@
 /** How tools and the watching process talk to the world. */
-import type { EffectState, WorldCall, WorldReport } from './protocol.ts'
+import type { EffectState } from '../settle.ts'
+import type { WorldCall, WorldReport } from './protocol.ts'
 import type { WorldPlan } from './world.ts'
 
 async function ask<T>(url: string, path: string, body?: unknown): Promise<T> {

@@ -9,7 +9,8 @@ import { isDeepStrictEqual } from 'node:util'
 import { sleep, systemClock } from '../../src/core/clock.ts'
 import { seededRandom } from '../../src/core/random.ts'
 import type { RecordedCall } from './recording.ts'
-import type { CallCount, EffectState, WorldCall, WorldCaught, WorldReport, WorldTrap } from './protocol.ts'
+import type { EffectState } from '../settle.ts'
+import type { CallCount, WorldCall, WorldCaught, WorldReport, WorldTrap } from './protocol.ts'
 
 /** What the world is told of a conversation before its run begins. */
 export interface WorldPlan {

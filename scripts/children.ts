@@ -1,4 +1,4 @@
-/** Every process that a trial starts: each is ended by its pid, however the trial itself ends. */
+/** Every process that a script starts: each is ended by its pid, however the script itself ends. */
 import { fork, type ChildProcess } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 
@@ -13,7 +13,7 @@ export function kill(pid: number): void {
   }
 }
 
-/** Ends this pid with the trial, until the returned function is called. */
+/** Ends this pid with the script, until the returned function is called. */
 export function endWithUs(pid: number): () => void {
   alive.add(pid)
   return () => alive.delete(pid)
@@ -21,10 +21,9 @@ export function endWithUs(pid: number): () => void {
 
 export const endAll = (): void => alive.forEach(kill)
 
-/** Starts a module of this folder, with a channel; `stderr` gathers what it complains about. */
-export function start(module: string, args: readonly string[] = [], env: Readonly<Record<string, string>> = {}): { readonly child: ChildProcess; readonly stderr: () => string } {
-  const path = fileURLToPath(new URL(module, import.meta.url))
-  const child = fork(path, args, { stdio: ['ignore', 'ignore', 'pipe', 'ipc'], execArgv: [], env: { ...process.env, ...env } })
+/** Starts a module, with a channel; `stderr` gathers what it complains about. */
+export function start(module: URL, args: readonly string[] = [], env: Readonly<Record<string, string>> = {}): { readonly child: ChildProcess; readonly stderr: () => string } {
+  const child = fork(fileURLToPath(module), args, { stdio: ['ignore', 'ignore', 'pipe', 'ipc'], execArgv: [], env: { ...process.env, ...env } })
   const { pid } = child
   if (pid !== undefined) child.once('exit', endWithUs(pid))
   let text = ''
