@@ -1,6 +1,7 @@
 /** The AI SDK's language model as steps of a run. */
 import type { LanguageModelV4, LanguageModelV4CallOptions, LanguageModelV4GenerateResult, LanguageModelV4StreamResult } from '@ai-sdk/provider'
 import { HoldfastError } from '../errors.ts'
+import type { ResolvedRetry } from '../reliability/index.ts'
 import { isDriving } from '../run/current.ts'
 import type { Drive } from '../run/drive.ts'
 import type { StepContext, StepSpec } from '../run/step.ts'
@@ -142,11 +143,11 @@ function modelSpec(
         tools,
         onConfigChange: policies.onConfigChange,
       },
-      ...(hosted && { effect: { name, key: '', policy: { onIncomplete: policies.onIncompleteTool === 'reconcile' ? 'refuse' : policies.onIncompleteTool, allowRepeat: true, keyed: false } } }),
+      ...(hosted && { effect: { name, key: '', policy: { onIncomplete: policies.onIncompleteTool === 'reconcile' ? 'refuse' : policies.onIncompleteTool, allowRepeat: 'known', keyed: false } } }),
     },
     label: `model request to ${name}`,
     hasInside: false,
-    retry: policies.retry,
+    retry: hosted ? onlyRefused(policies.retry) : policies.retry,
     timeoutMs: policies.timeouts.modelMs,
     idleTimeoutMs: policies.timeouts.modelIdleMs,
     signal: call.abortSignal,
@@ -156,6 +157,9 @@ function modelSpec(
     failure: (error, tries) => requestFailed(name, error, tries, call.abortSignal),
   }
 }
+
+/** What may have taken effect is not sent again by itself (R2): only where the other side refused to begin. */
+const onlyRefused = (retry: ResolvedRetry): ResolvedRetry => ({ ...retry, categories: (retry.categories ?? ['rate_limit']).filter((category) => category === 'rate_limit') })
 
 /** Layers above must not retry what was retried here: of our own error class they make one call (FACTS, "Errors"). */
 function requestFailed(name: string, error: unknown, tries: number, signal: AbortSignal | undefined): unknown {

@@ -279,6 +279,12 @@ describe('a call that would repeat a superseded effect (C11b, C38)', () => {
     expect(scene().started('a').settled('a', { type: 'not-done' }).superseded('a').ask('a~1')).toEqual(startOf())
   })
 
+  it('is free by `allowRepeat: known` once it is known what was done, not while that is in doubt', () => {
+    expect(diverged().ask('a~1', { allowRepeat: 'known' })).toEqual(startOf())
+    expect(scene().started('a').superseded('a').ask('a~1', { allowRepeat: 'known' })).toEqual(waitOf('in-doubt', 'a'))
+    expect(scene().doubtful('a').superseded('a').ask('a~1', { allowRepeat: 'known' })).toEqual(waitOf('in-doubt', 'a'))
+  })
+
   it('is not freed by `allowRepeat` from a doubt that the model was told of', () => {
     expect(scene().doubtful('a').ask('b', { allowRepeat: true })).toEqual(waitOf('in-doubt', 'a'))
   })

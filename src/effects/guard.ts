@@ -8,7 +8,8 @@ import { wouldBeRepeated, type Effect, type Ledger, type TakenDecision } from '.
 /** What a tool's policy says about effects. */
 export interface EffectPolicy {
   readonly onIncomplete: 'refuse' | 'rerun' | 'skip' | 'reconcile'
-  readonly allowRepeat: boolean
+  /** Whether a superseded effect stands in the way of another start: `false`, it does; `true`, it does not; `known`: only while it is in doubt. */
+  readonly allowRepeat: boolean | 'known'
   /** `effectKey` was given, so calls of one key are the same effect by the user's own word. */
   readonly keyed: boolean
 }
@@ -123,13 +124,16 @@ export function guard(ledger: Ledger, call: GuardedCall, context: GuardContext):
 function blockersOf(ledger: Ledger, call: GuardedCall, context: GuardContext): Effect[] {
   return ledger.standing(call.ref).filter((effect) => {
     if (effect.step.id === call.step || context.taken.effects.has(effect.step.id)) return false
-    if (effect.superseded && call.policy.allowRepeat) return false
+    if (effect.superseded && mayRepeat(effect, call.policy, context)) return false
     // Its own call comes back and is settled, by a decision or by running again, before this call or after it: two that were
     // interrupted side by side must not wait for each other.
     if (isExpected(effect) && isSettledByItsCall(ledger, effect, call.policy)) return false
     return isInDoubt(effect, context.isRunning) || wouldBeRepeated(effect)
   })
 }
+
+const mayRepeat = (effect: Effect, { allowRepeat }: EffectPolicy, { isRunning }: GuardContext): boolean =>
+  allowRepeat === 'known' ? !isInDoubt(effect, isRunning) : allowRepeat
 
 function isSettledByItsCall(ledger: Ledger, effect: Effect, policy: EffectPolicy): boolean {
   const decided = decisionAbout(ledger, effect.step.id, { isTaken: () => false })

@@ -2,7 +2,8 @@
 import { sleep } from '../core/clock.ts'
 import type { Consumption } from '../effects/guard.ts'
 import type { Effect } from '../effects/ledger.ts'
-import type { DoubtCause, SuspendReason } from '../journal/entry.ts'
+import { decode } from '../journal/codec.ts'
+import type { AskedCall, DoubtCause, Outcome, SuspendReason } from '../journal/entry.ts'
 import type { NewEntry } from '../journal/writer.ts'
 import { HoldfastError } from '../errors.ts'
 import { execute, nextDelay, type Execution, type TryContext } from '../reliability/index.ts'
@@ -38,7 +39,7 @@ export async function performLive(drive: Drive, ticket: Ticket, spec: StepSpec):
       case 'start':
         return using(drive, verdict.consumes, () => start(drive, ticket, spec, verdict.consumes))
       case 'answer':
-        return using(drive, verdict.consumes, () => record(drive, ticket, spec, { outcome: verdict.outcome, asked: [] }, { tries: 0, ms: 0 }, verdict.consumes))
+        return using(drive, verdict.consumes, () => record(drive, ticket, spec, { outcome: verdict.outcome, asked: askedIn(spec, verdict.outcome) }, { tries: 0, ms: 0 }, verdict.consumes))
       case 'skip': {
         const error = unknownOutcome(spec, 'it was interrupted', ticket.ref.id)
         const ended = { outcome: unknown('interrupted', error), asked: [] }
@@ -57,6 +58,10 @@ export async function performLive(drive: Drive, ticket: Ticket, spec: StepSpec):
     }
   }
 }
+
+/** A model response that answers asks for tool calls as if it had come just now. */
+const askedIn = (spec: StepSpec, outcome: Outcome): readonly AskedCall[] =>
+  outcome.type === 'value' && spec.describe ? (spec.describe(decode(outcome.value)).asked ?? []) : []
 
 /** Keeps what a verdict uses up from other calls until it is written down, or was not. */
 async function using(drive: Drive, consumes: Consumption, work: () => Promise<void>): Promise<void> {

@@ -11,13 +11,14 @@ export function waitReason(runId: string, { ref, claim }: Ticket, { why, about }
   const what = why === 'in-doubt'
     ? `nobody knows whether ${ref.kind} "${ref.name}" (${effects.join(', ')}) took effect`
     : `${ref.kind} "${ref.name}" would repeat an effect that was made already (${effects.join(', ')})`
+  const result = ref.kind === 'model' ? ' (--rerun sends it again, --skip fails the request, the result is a text or {"content": [...]})' : ''
   return {
     type: why,
     step: about,
     tool: ref.name,
     fingerprint: claim.fingerprint ?? '',
     effects,
-    message: `${what}. Settle it: holdfast resolve ${runId} ${about} --rerun | --skip | --result JSON${why === 'repeat' ? ' | --reuse' : ''}`,
+    message: `${what}. Settle it: holdfast resolve ${runId} ${about} --rerun | --skip | --result JSON${why === 'repeat' ? ' | --reuse' : ''}${result}`,
   }
 }
 

@@ -1,9 +1,10 @@
 /** A decision from outside about a step that waits (R6): checked, and put into the run's inbox. */
 import { isInDoubt } from '../effects/doubt.ts'
+import { givenResponse } from '../ai-sdk/given-response.ts'
 import { HoldfastError } from '../errors.ts'
 import { unlink, type Placed } from '../journal/chain.ts'
 import { encode } from '../journal/codec.ts'
-import type { Decision, EffectRef, SuspendReason } from '../journal/entry.ts'
+import type { Decision, EffectRef, StepKind, SuspendReason } from '../journal/entry.ts'
 import type { Store } from '../journal/store.ts'
 import { History } from '../replay/history.ts'
 import type { Message } from '../run/inbox.ts'
@@ -13,7 +14,7 @@ export type DecisionInput = 'rerun' | 'skip' | 'reuse' | { readonly result: unkn
 
 /** Needs the store only: a person may decide where no agent is at hand. The run goes on when it is resumed. */
 export async function decide(store: Store, runId: string, step: string, input: DecisionInput, now: number): Promise<void> {
-  const decision = decisionOf(input)
+  const asGiven = decisionOf(input)
   const row = await store.get(runId)
   if (!row) throw new HoldfastError('UNKNOWN_RUN', `there is no run "${runId}" in this ${store.kind} store`, { runId, advice: 'Look at the list of runs' })
   const { entries } = unlink(runId, await store.read(runId))
@@ -22,6 +23,7 @@ export async function decide(store: Store, runId: string, step: string, input: D
   const isDriven = !ownership(row, now).free
   const question = questionOf(entries, history, step, isDriven)
   if (!question) throw nothingToResolve(runId, step, row.status, questionsIn(entries, history, isDriven))
+  const decision = asGiven.type === 'result' && question.kind === 'model' ? responseGiven(input, question.effect.name, runId, step, now) : asGiven
   if (decision.type === 'reuse' && !question.canReuse) {
     throw new HoldfastError('NOTHING_TO_RESOLVE', `step "${step}" of run "${runId}" has no earlier result to reuse`, { runId, step, advice: 'Choose rerun, skip, or give its result' })
   }
@@ -36,6 +38,7 @@ const resolvedAlready = (runId: string, step: string): HoldfastError =>
   new HoldfastError('NOTHING_TO_RESOLVE', `step "${step}" of run "${runId}" was resolved already`, { runId, step, advice: 'Resume the run to go on' })
 
 interface Question {
+  readonly kind: StepKind
   readonly effect: EffectRef
   /** Of the arguments of the call. */
   readonly fingerprint: string
@@ -45,12 +48,12 @@ interface Question {
 /** What can be decided about a step: it is in doubt, or a call that a suspended run waits with. */
 function questionOf(entries: readonly Placed[], history: History, step: string, isDriven: boolean): Question | undefined {
   const own = history.ledger.effects.get(step)
-  if (own && isInDoubt(own, () => isDriven && own.state === 'started')) return { effect: own.ref, fingerprint: own.fingerprint, canReuse: false }
+  if (own && isInDoubt(own, () => isDriven && own.state === 'started')) return { kind: own.step.kind, effect: own.ref, fingerprint: own.fingerprint, canReuse: false }
   const reason = lastReasons(entries).find((r) => r.step === step)
   if (!reason) return undefined
   const effects = reason.effects.flatMap((id) => history.ledger.effects.get(id) ?? [])
   const [first] = effects
-  return first && { effect: first.ref, fingerprint: reason.fingerprint, canReuse: effects.some((effect) => effect.outcome !== undefined) }
+  return first && { kind: first.step.kind, effect: first.ref, fingerprint: reason.fingerprint, canReuse: effects.some((effect) => effect.outcome !== undefined) }
 }
 
 type Waiting = SuspendReason & { readonly type: 'in-doubt' | 'repeat' }
@@ -69,6 +72,16 @@ function questionsIn(entries: readonly Placed[], history: History, isDriven: boo
 function nothingToResolve(runId: string, step: string, status: string, open: readonly string[]): HoldfastError {
   const advice = open.length > 0 ? `What can be resolved: ${open.join(', ')}` : 'Nothing of this run waits for a decision'
   return new HoldfastError('NOTHING_TO_RESOLVE', `step "${step}" of run "${runId}" (${status}) does not wait for a decision`, { runId, step, advice })
+}
+
+/** The caller of a model request needs a response. @throws HoldfastError `INVALID_OPTIONS`. */
+function responseGiven(input: DecisionInput, name: string, runId: string, step: string, now: number): Decision {
+  const { result } = input as { result: unknown }
+  const response = givenResponse(result, { id: `resolved-${step}`, timestamp: new Date(now), modelId: name.slice(name.indexOf('/') + 1) })
+  if (response) return { type: 'result', value: encode(response, { path: 'result' }) }
+  throw new HoldfastError('INVALID_OPTIONS', `the result of a model request must be a text or { content: [parts] }, got ${(JSON.stringify(result) ?? String(result)).slice(0, 200)}`, {
+    runId, step, advice: 'Such as "the answer", or { content: [{ type: "text", text: "the answer" }] }',
+  })
 }
 
 /** @throws HoldfastError `INVALID_OPTIONS`, `VALUE_NOT_STORABLE`. */

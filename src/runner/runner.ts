@@ -60,7 +60,8 @@ export interface Runner {
    *
    * @param step Its id, as the reason of the suspended run and `holdfast show` name it.
    * @param decision `rerun`: it may run (again). `skip`: it does not run, the model is told that the outcome is unknown. `reuse`: the call is answered
-   * with what the earlier one gave. `{ result }`: it is answered with this.
+   * with what the earlier one gave. `{ result }`: it is answered with this. Of a model request (one that offers provider-executed tools) `skip` fails
+   * the request: its caller is thrown `OUTCOME_UNKNOWN`, because there is no response to go on with; its `result` is a text, or `{ content }` with the parts of the response.
    * @returns With `resume: true` what `resume` gives.
    * @throws HoldfastError `UNKNOWN_RUN`, `UNKNOWN_STEP`, `NOTHING_TO_RESOLVE`.
    */
