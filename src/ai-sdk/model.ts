@@ -8,12 +8,19 @@ import type { StepContext, StepSpec } from '../run/step.ts'
 import { asBroken } from './broken.ts'
 import { Configurations } from './configuration.ts'
 import { Conversations } from './conversation.ts'
+import { everyLink, LinkedFiles, type DownloadFile } from './files.ts'
 import { repair } from './orphans.ts'
 import { outside, type OutsidePolicy } from './outside.ts'
 import { describeResponse, headersOf, recordResult, responseIdOf, stampOf, toParts, toResult, type RecordedResponse } from './recording.ts'
 import { PassedOn, readStream } from './stream.ts'
 
 export interface DurableModelOptions extends OutsidePolicy {
+  /**
+   * Fetches the files whose links the model does not take itself, when their request is sent; they are kept with the run (up to `maxResultBytes`
+   * each), so that nothing has to be fetched on resume. Default: `createDownload()` of `ai`. A loop's own `experimental_download`
+   * is told that the model takes every link: pass it here. `false`: the loop fetches them, before each request and on each replay.
+   */
+  readonly download?: DownloadFile | false
   /**
    * Provider-executed tools (hosted search, code execution, remote MCP) that a request offers: `effects` (default) makes such a
    * request a step with effects, which is never sent twice silently; `read-only` says that they change nothing.
@@ -44,8 +51,10 @@ export function wrapModel<M extends LanguageModelV4>(model: M, locate: Locate, o
       return model.doGenerate(asked)
     }
     const call = repaired(at.drive, asked)
-    const spec = modelSpec(at, model, call, options, async (context) => {
-      const result = await Promise.resolve(model.doGenerate(liveCall(call, context))).catch((error: unknown) => {
+    const files = filesFor(at.drive, model, options)
+    const spec = modelSpec(at, model, call, options, files, async (context) => {
+      const request = await liveCall(call, context, files)
+      const result = await Promise.resolve(model.doGenerate(request)).catch((error: unknown) => {
         throw asBroken(error)
       })
       return recordResult(result, stampOf(model, context.idempotencyKey, at.drive.attempt.clock.now()))
@@ -62,12 +71,13 @@ export function wrapModel<M extends LanguageModelV4>(model: M, locate: Locate, o
     }
     const call = repaired(at.drive, asked)
     const out = new PassedOn()
+    const files = filesFor(at.drive, model, options)
     const work = async (context: StepContext): Promise<RecordedResponse> => {
-      const live = await model.doStream(liveCall(call, context))
+      const live = await model.doStream(await liveCall(call, context, files))
       const stamp = stampOf(model, context.idempotencyKey, at.drive.attempt.clock.now())
       return readStream(live, out, stamp, context.signal, context.progress)
     }
-    const spec = { ...modelSpec(at, model, call, options, work), mayRetry: () => !out.started }
+    const spec = { ...modelSpec(at, model, call, options, files, work), mayRetry: () => !out.started }
     request(at.drive, spec).then(
       (response) => out.finish(toParts(response), headersOf(response)),
       (error: unknown) => out.fail(error),
@@ -80,6 +90,7 @@ export function wrapModel<M extends LanguageModelV4>(model: M, locate: Locate, o
       if (property === DURABLE) return true
       if (property === 'doGenerate') return doGenerate
       if (property === 'doStream') return doStream
+      if (property === 'supportedUrls' && options.download !== false && locate()) return everyLink(target.supportedUrls)
       // Private fields need the real object as `this`.
       const value: unknown = Reflect.get(target, property, target)
       return typeof value === 'function' ? value.bind(target) : value
@@ -114,6 +125,7 @@ function modelSpec(
   model: LanguageModelV4,
   call: LanguageModelV4CallOptions,
   options: DurableModelOptions,
+  files: LinkedFiles | undefined,
   work: (context: StepContext) => Promise<RecordedResponse>,
 ): StepSpec {
   const { policies } = drive.attempt
@@ -153,7 +165,7 @@ function modelSpec(
     signal: call.abortSignal,
     onClaimed: (ref) => conversation.claimedBy(ref.id),
     work,
-    describe: (value) => describeResponse(value as RecordedResponse),
+    describe: (value) => ({ ...describeResponse(value as RecordedResponse), ...(files && files.fetched.size > 0 && { files: [...files.fetched.values()] }) }),
     failure: (error, tries) => requestFailed(name, error, tries, call.abortSignal),
   }
 }
@@ -179,7 +191,13 @@ function withoutRequest(error: Error): Error {
   return Object.assign(copy, rest, { cause: error.cause })
 }
 
-const liveCall = (call: LanguageModelV4CallOptions, context: StepContext): LanguageModelV4CallOptions => ({ ...call, abortSignal: context.signal })
+const filesFor = (drive: Drive, model: LanguageModelV4, { download }: DurableModelOptions): LinkedFiles | undefined =>
+  download === false ? undefined : new LinkedFiles(drive.attempt, model, download)
+
+async function liveCall(call: LanguageModelV4CallOptions, context: StepContext, files: LinkedFiles | undefined): Promise<LanguageModelV4CallOptions> {
+  const request = files ? await files.fill(call, context.signal) : call
+  return { ...request, abortSignal: context.signal }
+}
 
 function requestsIn(drive: Drive): Requests {
   let requests = requestsOf.get(drive)

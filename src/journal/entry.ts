@@ -108,6 +108,14 @@ export interface AttemptSummary {
   readonly unrecorded: readonly string[]
 }
 
+/** A file that a model request fetched, for later requests of the run: the link may have expired by then. */
+export interface KeptFile {
+  /** Hash of its link. */
+  readonly link: string
+  /** `{ data, mediaType? }` */
+  readonly file: Encoded
+}
+
 interface At {
   /** ms since the epoch. */
   readonly at: number
@@ -166,6 +174,7 @@ export interface StepEnded extends At {
   readonly prompt?: PromptRecord
   readonly asked?: readonly AskedCall[]
   readonly usage?: StepUsage
+  readonly files?: readonly KeptFile[]
   readonly tries: number
   readonly ms: number
 }
@@ -252,7 +261,7 @@ export interface Warned extends At {
   readonly step?: string
 }
 
-export type WarningCode = 'NOT_RECORDED' | 'REPEATED_REQUEST' | 'MODEL_NOT_WRAPPED' | 'MISMATCH_ALLOWED' | 'ARGUMENTS_CHANGED' | 'NOT_FINGERPRINTED' | 'RECONCILE_FAILED' | 'MESSAGES_REPAIRED' | 'TOOLS_NOT_WRAPPED'
+export type WarningCode = 'NOT_RECORDED' | 'REPEATED_REQUEST' | 'MODEL_NOT_WRAPPED' | 'MISMATCH_ALLOWED' | 'ARGUMENTS_CHANGED' | 'NOT_FINGERPRINTED' | 'RECONCILE_FAILED' | 'MESSAGES_REPAIRED' | 'TOOLS_NOT_WRAPPED' | 'FILE_NOT_KEPT'
 
 export type Entry =
   | RunCreated

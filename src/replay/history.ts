@@ -1,5 +1,6 @@
 /** What the journal holds of a run's steps: the records that can answer, where each stands, and what was superseded. */
 import { Ledger } from '../effects/ledger.ts'
+import type { Encoded } from '../journal/codec.ts'
 import type { AskedCall, Entry, Outcome, PromptRecord, StepRef } from '../journal/entry.ts'
 import { generationOf, MAIN, parentOf, placeOf, regenerated } from './identity.ts'
 
@@ -23,6 +24,8 @@ export class History {
   readonly ledger = new Ledger()
   /** Configurations of model requests by digest: hash of each part by name. */
   readonly configs = new Map<string, Readonly<Record<string, string>>>()
+  /** By the hash of their links, files that requests have fetched. */
+  readonly files = new Map<string, Encoded>()
   /** By path, the paths one segment below it under which there are records. */
   readonly #children = new Map<string, Set<string>>()
   /** Steps whose result may be another one now than the one that later records saw: handed out without a record, or superseded. */
@@ -36,6 +39,7 @@ export class History {
       case 'step-started':
       case 'step-ended': {
         const ended = entry.type === 'step-ended'
+        for (const { link, file } of (ended && entry.files) || []) this.files.set(link, file)
         this.#add({
           ref: entry.step,
           fingerprint: entry.fingerprint,

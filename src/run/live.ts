@@ -189,7 +189,7 @@ async function finish(drive: Drive, ticket: Ticket, spec: StepSpec, execution: E
   if (execution.type === 'ok') {
     const described = spec.describe?.(execution.value)
     const ended = { outcome: stored(spec, execution.value, ticket.ref.id), asked: described?.asked ?? [] }
-    return record(drive, ticket, spec, ended, { tries, ms, ...(described?.usage && { usage: described.usage }) })
+    return record(drive, ticket, spec, ended, { tries, ms, ...(described?.usage && { usage: described.usage }), ...(described?.files && { files: described.files }) })
   }
   if (execution.type === 'wait') {
     const until = new Date(execution.resumeAt).toISOString()

@@ -1,6 +1,7 @@
 /** The end of a step, written down before it is announced (R3). */
 import type { Consumption } from '../effects/guard.ts'
 import { encode } from '../journal/codec.ts'
+import type { KeptFile } from '../journal/entry.ts'
 import type { NewEntry } from '../journal/writer.ts'
 import type { Ticket } from '../replay/claim.ts'
 import type { Drive, Ended } from './drive.ts'
@@ -13,7 +14,7 @@ export async function record(
   ticket: Ticket,
   spec: StepSpec,
   end: Ended,
-  measured: { readonly tries: number; readonly ms: number; readonly usage?: object },
+  measured: { readonly tries: number; readonly ms: number; readonly usage?: object; readonly files?: readonly KeptFile[] },
   consumes: Consumption = { effects: [], decisions: [] },
 ): Promise<void> {
   const { attempt } = drive

@@ -1,5 +1,5 @@
 /** What a step is, to the drive that performs it. */
-import type { AskedCall, StepRef, StepUsage } from '../journal/entry.ts'
+import type { AskedCall, KeptFile, StepRef, StepUsage } from '../journal/entry.ts'
 import type { DoubtfulCall, Reconciled, ResolvedRetry } from '../reliability/index.ts'
 import type { Claim } from '../replay/claim.ts'
 
@@ -39,7 +39,7 @@ export interface StepSpec {
   /** Whether another try is possible at all: false once something was passed on. */
   mayRetry?(): boolean
   /** What a model step's result adds to its record. */
-  describe?(value: unknown): { readonly asked?: readonly AskedCall[]; readonly usage?: StepUsage }
+  describe?(value: unknown): { readonly asked?: readonly AskedCall[]; readonly usage?: StepUsage; readonly files?: readonly KeptFile[] }
   /** What the caller is thrown for an error; default: the error. */
   failure?(error: unknown, tries: number): unknown
   /** Asks the outside world about this effect, or about an earlier one of the same name and key. */
