@@ -47,6 +47,19 @@ export type HoldfastErrorCode =
   | 'STALE_TOKEN'
   | 'INBOX_MOVED'
 
+/** What a run has used, over all its attempts. Replay adds nothing; what was superseded counts, it was paid for. */
+export interface RunUsage {
+  /** Attempts so far, the newest included. */
+  readonly attempts: number
+  /** Steps that ran, by kind: several tries of one count once, a step that ran again counts again. */
+  readonly steps: Readonly<Record<'model' | 'tool' | 'step' | 'read' | 'agent', number>>
+  /** Tokens, as far as providers reported them. */
+  readonly inputTokens: number
+  readonly outputTokens: number
+  /** How long attempts were at work on something new, ms; of an attempt that was killed: until its last record. */
+  readonly activeMs: number
+}
+
 export interface HoldfastErrorOptions {
   /** What to do about it, one or two sentences. Shown after the message. */
   readonly advice?: string
@@ -71,6 +84,8 @@ export class HoldfastError extends Error {
   readonly advice: string | undefined
   readonly runId: string | undefined
   readonly step: string | undefined
+  /** What the run had used; on the error with which a call of `run`, `resume` or `result` ends. */
+  declare readonly usage?: RunUsage
   readonly [marker] = true
 
   constructor(code: HoldfastErrorCode, message: string, options: HoldfastErrorOptions = {}) {

@@ -8,7 +8,7 @@
  * const outcome = await runner.run(support, { question }, { runId: 'ticket-123' })
  */
 export { HoldfastError } from './errors.ts'
-export type { HoldfastErrorCode } from './errors.ts'
+export type { HoldfastErrorCode, RunUsage } from './errors.ts'
 export { createRunner } from './runner/runner.ts'
 export type { CallOptions, ResumeOptions, Runner, RunOptions } from './runner/runner.ts'
 export type { RunnerOptions } from './runner/options.ts'
@@ -23,6 +23,8 @@ export { currentStep } from './run/current.ts'
 export type { StepContext } from './run/step.ts'
 export { describeSummary } from './run/events.ts'
 export type { RunEvent, StampedEvent } from './run/events.ts'
+export type { LimitName, RunLimits } from './run/limits.ts'
+export { usageOf } from './run/usage.ts'
 export type { AttemptSummary, Entry, SuspendReason } from './journal/entry.ts'
 export type { RunFilter, RunRow, RunStatus, Store } from './journal/store.ts'
 export type { DurableModelOptions } from './ai-sdk/model.ts'

@@ -1,6 +1,6 @@
 /** Errors as a person and a program read them: a code, what happened, what to do; a stack only for who asks for it. */
 import { inspect } from 'node:util'
-import { HoldfastError, type HoldfastErrorCode } from '../errors.ts'
+import { HoldfastError, type HoldfastErrorCode, type RunUsage } from '../errors.ts'
 import { CliError } from './cli-error.ts'
 import type { Io } from './io.ts'
 import { jsonText } from './json.ts'
@@ -14,13 +14,20 @@ export interface ErrorReport {
   readonly advice: string | null
   readonly runId: string | null
   readonly step: string | null
+  /** What the run had used when it failed. */
+  readonly usage: RunUsage | null
 }
+
+const drivesAgain = (runId: string | undefined): string => `What was done is kept: holdfast resume ${runId ?? 'ID'} drives it again from there`
 
 /** What to do, in the words of the command line, where the library speaks of its functions. */
 const ADVICE: Readonly<Partial<Record<HoldfastErrorCode, (runId: string | undefined) => string>>> = {
   MISSING_RUN_ID: () => 'Give --id ID, made of what the run is about, such as ticket-123: the same id resumes it',
   UNKNOWN_RUN: () => 'holdfast list shows the runs; holdfast run starts one',
-  RUN_FAILED: (runId) => `What was done is kept: holdfast resume ${runId ?? 'ID'} drives it again from there`,
+  RUN_FAILED: drivesAgain,
+  STEP_FAILED: drivesAgain,
+  LIMIT_REACHED: (runId) => `What was done is kept: holdfast resume ${runId ?? 'ID'} goes on under a higher limit, --max-steps N or --max-tokens N`,
+  RUN_TIMEOUT: (runId) => `What was done is kept: holdfast resume ${runId ?? 'ID'} goes on with more time, --run-ms MS or --deadline TIME`,
   RUN_MISMATCH: () => 'Use another id for another run, holdfast resume to go on with the recorded input, or --allow-mismatch if you know that it fits',
 }
 
@@ -29,11 +36,11 @@ export function describeError(error: unknown): ErrorReport {
     const advice = error.advice ?? null
     // The message of a HoldfastError ends with its advice.
     const message = advice !== null && error.message.endsWith(`. ${advice}`) ? error.message.slice(0, -advice.length - 2) : error.message
-    return { code: error.code, message, advice: ADVICE[error.code]?.(error.runId) ?? advice, runId: error.runId ?? null, step: error.step ?? null }
+    return { code: error.code, message, advice: ADVICE[error.code]?.(error.runId) ?? advice, runId: error.runId ?? null, step: error.step ?? null, usage: error.usage ?? null }
   }
-  if (CliError.isInstance(error)) return { code: error.code, message: error.message, advice: error.advice ?? null, runId: null, step: null }
+  if (CliError.isInstance(error)) return { code: error.code, message: error.message, advice: error.advice ?? null, runId: null, step: null, usage: null }
   const message = error instanceof Error ? `${error.name}: ${error.message}` : String(error)
-  return { code: 'UNEXPECTED', message, advice: 'Set HOLDFAST_DEBUG=1 to see where it comes from', runId: null, step: null }
+  return { code: 'UNEXPECTED', message, advice: 'Set HOLDFAST_DEBUG=1 to see where it comes from', runId: null, step: null, usage: null }
 }
 
 /** Two lines on standard error; with `json` one document on standard output, in the place of the answer. */

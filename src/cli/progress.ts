@@ -11,6 +11,11 @@ const FORMER = {
   expired: 'the lease of the attempt before it ran out',
 } as const
 
+function reachedText({ limit, used, max }: StampedEvent & { readonly type: 'limit-reached' }): string {
+  const text = limit === 'deadline' ? timeText : limit === 'runMs' ? durationText : String
+  return limit === 'deadline' ? `deadline ${text(max)}` : `${limit} ${text(max)}, used ${text(used)}`
+}
+
 /** What the event says, after its time and type. */
 export function describeEvent(event: StampedEvent): string {
   const step = 'kind' in event ? `${event.kind} ${event.name}  ${event.step}` : ''
@@ -31,6 +36,7 @@ export function describeEvent(event: StampedEvent): string {
     case 'step-waiting': return join(step, event.reason.type)
     case 'replay-diverged': return join(event.step, event.reason, `${event.superseded} superseded`)
     case 'config-changed': return join(event.step, event.changed.join(', '))
+    case 'limit-reached': return join(reachedText(event), event.step ?? '')
     case 'warning': return `${event.code}: ${event.message}`
     case 'attempt-ended': return `attempt ${event.attempt}: ${describeSummary(event.summary)}`
     case 'run-suspended': {
@@ -46,7 +52,7 @@ export function describeEvent(event: StampedEvent): string {
 const STYLES: Readonly<Partial<Record<StampedEvent['type'], Style>>> = {
   'step-finished': 'green', 'run-completed': 'green', 'step-replayed': 'cyan', 'retry-wait': 'yellow', 'step-reset': 'yellow', 'step-timeout': 'yellow',
   'step-in-doubt': 'yellow', 'step-waiting': 'yellow', 'run-suspended': 'yellow', 'replay-diverged': 'yellow', 'config-changed': 'yellow', 'warning': 'yellow',
-  'run-failed': 'red', 'run-cancelled': 'red',
+  'limit-reached': 'red', 'run-failed': 'red', 'run-cancelled': 'red',
 }
 
 /** Writes each event to standard error: a line for people, or with `json` the event itself. */

@@ -130,6 +130,15 @@ export interface RunCreated extends At {
   readonly threadId?: string
 }
 
+/** Limits that a call gave its run; null: none. They hold until another call gives others. */
+export interface LimitsRecord {
+  readonly maxSteps?: number | null
+  readonly maxTokens?: number | null
+  readonly runMs?: number | null
+  /** ms since the epoch. */
+  readonly deadline?: number | null
+}
+
 export interface AttemptStarted extends At {
   readonly type: 'attempt-started'
   readonly attempt: number
@@ -137,6 +146,7 @@ export interface AttemptStarted extends At {
   readonly version: string
   /** How the attempt before it ended: given back on purpose, its process known to be dead, or its lease run out. */
   readonly former: 'none' | 'released' | 'dead' | 'expired'
+  readonly limits?: LimitsRecord
 }
 
 /** The attempt ended on purpose; an attempt that was killed has none. */

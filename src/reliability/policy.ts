@@ -46,7 +46,7 @@ export interface TimeoutPolicy {
   readonly modelIdleMs?: number
   /** Longest duration of each try of a tool call; a tool's own `timeoutMs` comes before it. */
   readonly toolMs?: number
-  /** Longest duration of a run in all. */
+  /** Longest active time of a run over all its attempts: while it is suspended, or only replays, it stands still. A call can give its run another (`limits.runMs`). */
   readonly runMs?: number
 }
 

@@ -11,6 +11,7 @@ import type { OnIncompleteTool, ResolvedRetry, TimeoutPolicy } from '../reliabil
 import type { Ticket } from '../replay/claim.ts'
 import type { History } from '../replay/history.ts'
 import { turnOf } from '../replay/identity.ts'
+import type { Budget } from './budget.ts'
 import type { RunEvent, StampedEvent } from './events.ts'
 import type { Former, Lease } from './lease.ts'
 
@@ -40,7 +41,7 @@ export interface AttemptOptions {
   readonly writer: Writer
   readonly lease: Lease
   readonly policies: RunPolicies
-  readonly deadline: number | undefined
+  readonly budget: Budget
   readonly onEvent: (event: StampedEvent) => void
   /** Hands a message to the run's inbox, when the attempt is over. */
   readonly onLateMessage: (message: unknown) => void
@@ -78,6 +79,10 @@ export class Attempt {
 
   get history(): History {
     return this.options.history
+  }
+
+  get budget(): Budget {
+    return this.options.budget
   }
 
   get clock(): Clock {

@@ -12,6 +12,7 @@ import { Machine } from '../replay/machine.ts'
 import type { Attempt } from './attempt.ts'
 import { Blame } from './blame.ts'
 import { currentContext, inContext } from './current.ts'
+import type { Reached } from './limits.ts'
 import { performLive } from './live.ts'
 import { ofStep, type StepContext, type StepSpec } from './step.ts'
 
@@ -19,6 +20,8 @@ import { ofStep, type StepContext, type StepSpec } from './step.ts'
 export type DriveEnd =
   | { readonly type: 'returned'; readonly value: unknown }
   | { readonly type: 'threw'; readonly error: unknown }
+  /** The run has used what it may: `label` names the step that did not start, `cause` is the error after which it would wait too long. */
+  | { readonly type: 'limit'; readonly reached: Reached; readonly label?: string; readonly step?: string; readonly cause?: unknown }
   /** Nothing of the run can go on. */
   | { readonly type: 'suspended'; readonly reasons: readonly SuspendReason[]; readonly resumeAt: number | null }
   /** A step broke after parts of it were passed on: the handler starts over, what is recorded replays. */

@@ -1,5 +1,6 @@
 /** What a run tells while it is driven: typed, noun-verb, in the order in which it happens. */
 import type { AttemptSummary, StepKind, SuspendReason } from '../journal/entry.ts'
+import type { Reached } from './limits.ts'
 
 interface OfStep {
   readonly step: string
@@ -26,6 +27,8 @@ export type RunEvent =
   | ({ readonly type: 'step-waiting'; readonly reason: SuspendReason } & OfStep)
   | { readonly type: 'replay-diverged'; readonly step: string; readonly reason: string; readonly superseded: number }
   | { readonly type: 'config-changed'; readonly step: string; readonly changed: readonly string[] }
+  /** The run has used what it may, and ends; `step` is the one that did not start. `used` and `max`: steps, tokens, ms, or ms since the epoch. */
+  | ({ readonly type: 'limit-reached'; readonly step?: string } & Reached)
   | { readonly type: 'warning'; readonly code: string; readonly message: string }
   | { readonly type: 'attempt-ended'; readonly attempt: number; readonly summary: AttemptSummary }
   | { readonly type: 'run-suspended'; readonly reasons: readonly SuspendReason[]; readonly resumeAt: number | null }

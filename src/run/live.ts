@@ -85,7 +85,8 @@ async function start(drive: Drive, ticket: Ticket, spec: StepSpec, consumes: Con
   const { attempt } = drive
   const { effect } = spec.claim
   const idempotencyKey = keyOf(attempt, ticket, consumes)
-  if (isOver(attempt)) return
+  const reached = attempt.budget.start(ticket.ref, spec.hasInside && !effect && attempt.history.childrenOf(ticket.ref.id).length > 0)
+  if (reached) return drive.end({ type: 'limit', reached, label: spec.label, step: ticket.ref.id })
   if (effect) {
     const started: NewEntry = {
       type: 'step-started',
@@ -120,7 +121,7 @@ async function start(drive: Drive, ticket: Ticket, spec: StepSpec, consumes: Con
     retry: spec.retry,
     timeoutMs: spec.timeoutMs,
     idleTimeoutMs: spec.idleTimeoutMs,
-    deadline: attempt.options.deadline,
+    deadline: attempt.budget.deadline,
     signal: spec.signal ? AbortSignal.any([attempt.signal, spec.signal]) : attempt.signal,
     clock: attempt.clock,
     random: attempt.options.random,
@@ -146,9 +147,6 @@ function keyOf(attempt: Attempt, ticket: Ticket, consumes: Consumption): string 
   const before = effects.get(ticket.ref.id) ?? consumes.effects.map((id) => effects.get(id)!).find(isSame)
   return before?.idempotencyKey || attempt.idempotencyKey(ticket)
 }
-
-/** The run's time is over: its drive ends, and nothing is decided about its steps. */
-const isOver = ({ options, clock }: Attempt): boolean => options.deadline !== undefined && clock.now() >= options.deadline
 
 /** The drive ended while `started` was written: the code was not called, so there is nothing to be in doubt about. */
 async function notCalled(drive: Drive, ticket: Ticket): Promise<void> {
@@ -192,13 +190,18 @@ async function finish(drive: Drive, ticket: Ticket, spec: StepSpec, execution: E
     return record(drive, ticket, spec, ended, { tries, ms, ...(described?.usage && { usage: described.usage }), ...(described?.files && { files: described.files }) })
   }
   if (execution.type === 'wait') {
+    const { deadline } = attempt.budget.limits
+    if (execution.resumeAt >= deadline) {
+      return drive.end({ type: 'limit', reached: { limit: 'deadline', used: execution.resumeAt, max: deadline }, step: ticket.ref.id, cause: execution.error })
+    }
     const until = new Date(execution.resumeAt).toISOString()
     const message = `${spec.label} may be tried again at ${until}: ${messageOf(execution.error)}`
     return drive.hold(ticket, { type: 'retry-after', step: ticket.ref.id, message, until: execution.resumeAt, tries }, execution.resumeAt)
   }
   // The attempt ended around it: nothing was decided about the step. If it has effects, its `started` says the rest.
   if (execution.ending === 'cancelled' && attempt.signal.aborted) return
-  if (execution.ending === 'deadline' && isOver(attempt)) return
+  // The run's time is over: its drive ends, and nothing is decided about its steps.
+  if (execution.ending === 'deadline' && attempt.budget.over) return
   if (execution.ending === 'passed-on' && execution.tries < spec.retry.maxAttempts) {
     attempt.triesUsed.set(ticket.ref.id, tries)
     attempt.emit({ type: 'step-reset', ...ofStep(ticket.ref), tries, message: messageOf(execution.error) })

@@ -2,6 +2,7 @@
 import type { Consumption } from '../effects/guard.ts'
 import { encode } from '../journal/codec.ts'
 import type { KeptFile } from '../journal/entry.ts'
+import type { StepUsage } from '../journal/entry.ts'
 import type { NewEntry } from '../journal/writer.ts'
 import type { Ticket } from '../replay/claim.ts'
 import type { Drive, Ended } from './drive.ts'
@@ -14,7 +15,7 @@ export async function record(
   ticket: Ticket,
   spec: StepSpec,
   end: Ended,
-  measured: { readonly tries: number; readonly ms: number; readonly usage?: object; readonly files?: readonly KeptFile[] },
+  measured: { readonly tries: number; readonly ms: number; readonly usage?: StepUsage; readonly files?: readonly KeptFile[] },
   consumes: Consumption = { effects: [], decisions: [] },
 ): Promise<void> {
   const { attempt } = drive
@@ -23,6 +24,7 @@ export async function record(
   const ok = end.outcome.type === 'value' || end.outcome.type === 'unstored'
   if (fingerprint === null) {
     attempt.notRecorded('NOT_FINGERPRINTED', `${spec.label} holds what has no fingerprint: it is neither recorded nor replayed`, ref.id)
+    attempt.budget.unrecorded(measured.usage)
     if (ref.kind === 'model') drive.unrecordedResponses.add(ref.id)
     return drive.ended(ticket, end, undefined)
   }
@@ -51,6 +53,7 @@ export async function record(
     // Its outcome cannot be made durable, so it cannot be announced; its `started` stands, and with it the doubt.
     if (effect) return drive.hold(ticket, { type: 'not-recorded', step: ref.id, message })
     attempt.notRecorded('NOT_RECORDED', message, ref.id)
+    attempt.budget.unrecorded(measured.usage)
     if (ref.kind === 'model') drive.unrecordedResponses.add(ref.id)
   }
   attempt.emit({ type: 'step-finished', ...ofStep(ref), ok, tries: measured.tries, ms: measured.ms })

@@ -33,7 +33,7 @@ export async function reconcile(drive: Drive, ticket: Ticket, spec: StepSpec, ef
     {
       retry: attempt.policies.retry,
       timeoutMs: spec.timeoutMs ?? SETTLE_AFTER_MS,
-      deadline: attempt.options.deadline,
+      deadline: attempt.budget.deadline,
       signal: attempt.signal,
       clock: attempt.clock,
       random: attempt.options.random,

@@ -6,8 +6,11 @@ import type { SuspendReason } from '../journal/entry.ts'
 import type { RunPatch } from '../journal/store.ts'
 import type { NewEntry } from '../journal/writer.ts'
 import { settleResult } from '../ai-sdk/result.ts'
+import type { Attempt } from '../run/attempt.ts'
 import { Drive } from '../run/drive.ts'
+import { limitReached, type Reached } from '../run/limits.ts'
 import type { AnyAgent } from './agent.ts'
+import { runFailure } from './failure.ts'
 import type { OpenAttempt } from './open.ts'
 import type { Outcome } from './outcome.ts'
 import { runOf } from './run.ts'
@@ -22,8 +25,7 @@ export async function driveAttempt(opened: OpenAttempt, current: Current): Promi
   attempt.emit(attempt.options.number === 1
     ? { type: 'run-started', attempt: 1 }
     : { type: 'run-resumed', attempt: attempt.options.number, former: attempt.options.former })
-  const { deadline } = attempt.options
-  const disarm = deadline === undefined ? () => {} : attempt.clock.timer(Math.max(0, deadline - attempt.clock.now()), () => current.drive?.end({ type: 'threw', error: timeIsOver(attempt.runId) }))
+  const disarm = attempt.budget.watch(() => current.drive?.machine.replaysLeft ?? 0, (reached) => current.drive?.end({ type: 'limit', reached }))
   try {
     for (;;) {
       const drive = new Drive(attempt)
@@ -35,7 +37,11 @@ export async function driveAttempt(opened: OpenAttempt, current: Current): Promi
           return await complete(opened, end.value)
         case 'threw':
           await settledWithin(drive, opened.drainMs)
-          return await fail(opened, drive, end.error, deadline !== undefined && attempt.clock.now() >= deadline)
+          return await fail(opened, drive, end.error)
+        case 'limit':
+          tell(attempt, end)
+          await settledWithin(drive, opened.drainMs)
+          return await failWith(opened, limitReached(attempt.runId, end.reached, end), [])
         case 'suspended': {
           const outcome = await suspend(opened, end.reasons, end.resumeAt)
           if (outcome) return outcome
@@ -63,10 +69,8 @@ export async function driveAttempt(opened: OpenAttempt, current: Current): Promi
   }
 }
 
-function timeIsOver(runId: string, cause?: unknown): HoldfastError {
-  if (HoldfastError.isInstance(cause) && cause.code === 'RUN_TIMEOUT') return cause
-  return new HoldfastError('RUN_TIMEOUT', `the time of run "${runId}" is over (timeouts.runMs)`, { runId, cause, advice: 'What was done is kept: run() or resume() goes on with a new time' })
-}
+const tell = (attempt: Attempt, { reached, step }: { readonly reached: Reached; readonly step?: string }): void =>
+  attempt.emit({ type: 'limit-reached', ...reached, ...(step !== undefined && { step }) })
 
 /** What runs beside a failure may end and is kept; what hangs does not keep the failure from its caller. */
 async function settledWithin(drive: Drive, drainMs: number): Promise<void> {
@@ -99,22 +103,24 @@ async function complete(opened: OpenAttempt, value: unknown): Promise<Outcome> {
   return { status: 'completed', result: decoded }
 }
 
-/** `isOver`: the run's time is; whatever its handler made of that, that is what ended it. */
-async function fail(opened: OpenAttempt, drive: Drive, error: unknown, isOver: boolean): Promise<never> {
+/** Where the run's time is over, that is what ended it, whatever its handler made of it. */
+async function fail(opened: OpenAttempt, drive: Drive, error: unknown): Promise<never> {
+  const { attempt } = opened
+  const reached = attempt.budget.over
+  if (reached) tell(attempt, { reached })
   const step = drive.blame.stepOf(error)
   const ids = step === undefined ? [] : drive.machine.blamed(step)
   const superseded: NewEntry[] = step === undefined ? [] : [{ type: 'superseded', by: 'failure', step, reason: 'the run failed with its error', ids }]
-  return failWith(opened, isOver ? timeIsOver(opened.attempt.runId, error) : error, superseded)
+  return failWith(opened, reached ? limitReached(attempt.runId, reached, { cause: error }) : error, superseded)
 }
 
 async function failWith(opened: OpenAttempt, error: unknown, superseded: NewEntry[]): Promise<never> {
   const { attempt } = opened
   const { runId } = attempt
   await close(opened, [...superseded, { type: 'run-ended', status: 'failed', error: storable(error) }], { status: 'failed', resumeAt: null })
+  const failure = runFailure(error, runId, attempt.budget.usage)
   attempt.emit({ type: 'run-failed', error })
-  if (HoldfastError.isInstance(error)) throw error
-  const message = error instanceof Error ? error.message : String(error)
-  throw new HoldfastError('RUN_FAILED', `run "${runId}" failed: ${message}`, { runId, cause: error, advice: 'What was done is kept: run() or resume() drives it again from there' })
+  throw failure
 }
 
 /** Undefined: somebody has answered in the meantime, so the handler is driven again. */

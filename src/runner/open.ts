@@ -9,13 +9,17 @@ import { Writer, type NewEntry } from '../journal/writer.ts'
 import { redoFrom } from '../replay/redo.ts'
 import { History } from '../replay/history.ts'
 import { Attempt } from '../run/attempt.ts'
+import { Budget } from '../run/budget.ts'
 import type { StampedEvent } from '../run/events.ts'
 import { entriesOf, takenSeq } from '../run/inbox.ts'
 import { Lease, ownership } from '../run/lease.ts'
+import { givenLimits, recordOf, resolveLimits, type RunLimits } from '../run/limits.ts'
 import { describeOwner } from '../run/owner.ts'
+import { usageOf } from '../run/usage.ts'
 import type { AnyAgent } from './agent.ts'
 import type { ResolvedOptions } from './options.ts'
 import type { Outcome } from './outcome.ts'
+import { runFailure } from './failure.ts'
 import { stall, stallOf } from './stall.ts'
 
 /** What is asked for: a run with an agent and input (started where it does not exist), or only resumed. */
@@ -27,6 +31,8 @@ export interface Request {
   readonly redo?: string
   /** Drive it although it is stalled. */
   readonly force: boolean
+  /** Limits that the call gives the run. */
+  readonly limits?: RunLimits
   readonly onEvent: (event: StampedEvent) => void
 }
 
@@ -102,18 +108,20 @@ async function begin(store: Store, options: ResolvedOptions, request: Request, f
   const { created, agent, lease, former, entries } = found
   const history = new History()
   const late: { attempt?: Attempt } = {}
+  const limits = recordOf(request.limits ?? {})
+  const budget = new Budget(resolveLimits(options.limits, { ...givenLimits(entries), ...limits }), options.clock)
   const writer = new Writer({
     store, runId, token: lease.token, tip: found.tip, clock: options.clock,
     onAppended: (entry, seq) => {
       history.apply(entry, seq)
+      budget.apply(entry)
       late.attempt?.noteAttempt(entry)
     },
   })
   const number = entries.filter(({ entry }) => entry.type === 'attempt-started').length + 1
-  const { runMs } = options.policies.timeouts
   const attempt = new Attempt({
     runId, number, former, createdAt: created.at, clock: options.clock, random: options.random, history, writer, lease, policies: options.policies,
-    deadline: runMs === undefined ? undefined : options.clock.now() + runMs,
+    budget,
     onEvent: request.onEvent,
     onLateMessage: (message) => {
       // Nobody waits for it any more; whoever resumes finds it.
@@ -123,9 +131,10 @@ async function begin(store: Store, options: ResolvedOptions, request: Request, f
   late.attempt = attempt
   for (const { entry, seq } of entries) {
     history.apply(entry, seq)
+    budget.apply(entry)
     attempt.noteAttempt(entry)
   }
-  const started: NewEntry[] = [{ type: 'attempt-started', attempt: number, token: lease.token, version: agent.version, former }]
+  const started: NewEntry[] = [{ type: 'attempt-started', attempt: number, token: lease.token, version: agent.version, former, ...(Object.keys(limits).length > 0 && { limits }) }]
   if (request.redo !== undefined) started.push(redone(history, runId, request.redo))
   for (const what of found.mismatches) started.push({ type: 'warning', code: 'MISMATCH_ALLOWED', message: `goes on although ${what}` })
   await writer.write(started)
@@ -225,9 +234,5 @@ export function endedOutcome(runId: string, entries: readonly Placed[]): Outcome
   if (end?.type !== 'run-ended') throw new HoldfastError('STORE_CORRUPT', `the journal of run "${runId}" does not say how it ended`, { runId })
   if (end.status === 'cancelled') return { status: 'cancelled', reason: end.reason ?? '' }
   if (end.status === 'completed') return { status: 'completed', result: end.result && decode(end.result, 'result') }
-  const cause = end.error && decode(end.error, 'error')
-  if (HoldfastError.isInstance(cause)) throw cause
-  throw new HoldfastError('RUN_FAILED', `run "${runId}" failed: ${cause instanceof Error ? cause.message : String(cause)}`, {
-    runId, cause, advice: 'What was done is kept: run() or resume() drives it again from there',
-  })
+  throw runFailure(end.error && decode(end.error, 'error'), runId, usageOf(entries))
 }

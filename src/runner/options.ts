@@ -7,6 +7,7 @@ import type { RunFilter, RunStatus, Store } from '../journal/store.ts'
 import { resolveRetry, resolveTimeouts, type OnIncompleteTool, type RetryPolicy, type TimeoutPolicy } from '../reliability/index.ts'
 import type { RunPolicies } from '../run/attempt.ts'
 import type { StampedEvent } from '../run/events.ts'
+import { checkLimits, resolveLimits, type ResolvedLimits, type RunLimits } from '../run/limits.ts'
 import type { AnyAgent } from './agent.ts'
 
 export interface RunnerOptions {
@@ -18,6 +19,8 @@ export interface RunnerOptions {
   readonly retry?: RetryPolicy | false
   /** Time limits, ms. Default: none. */
   readonly timeouts?: TimeoutPolicy
+  /** What each run may use in all, over its attempts; a call can give its run others. Default: none. */
+  readonly limits?: Pick<RunLimits, 'maxSteps' | 'maxTokens'>
   /** What becomes of a call in doubt whose tool does not say. Default `refuse`: the run waits for `resolve`. */
   readonly onIncompleteTool?: OnIncompleteTool
   /** What becomes of recorded answers when the model, settings, system text or tools changed since. Default `replay`: they stand, with a warning. */
@@ -48,6 +51,8 @@ export interface ResolvedOptions {
   /** There is nothing to do for this runner but to call handlers. */
   readonly isPlain: boolean
   readonly policies: RunPolicies
+  /** Of runs whose calls give none. */
+  readonly limits: ResolvedLimits
   readonly leaseMs: number
   readonly drainMs: number
   readonly stallAfter: number
@@ -57,7 +62,7 @@ export interface ResolvedOptions {
 }
 
 const KNOWN: ReadonlySet<string> = new Set([
-  'agents', 'store', 'retry', 'timeouts', 'onIncompleteTool', 'onConfigChange', 'leaseMs', 'idleMs', 'replayHoldMs', 'drainMs', 'stallAfter', 'maxResultBytes', 'onEvent', 'clock', 'random',
+  'agents', 'store', 'retry', 'timeouts', 'limits', 'onIncompleteTool', 'onConfigChange', 'leaseMs', 'idleMs', 'replayHoldMs', 'drainMs', 'stallAfter', 'maxResultBytes', 'onEvent', 'clock', 'random',
 ] satisfies (keyof RunnerOptions)[])
 
 /** @throws HoldfastError `INVALID_OPTIONS`, `INVALID_POLICY`, `DUPLICATE_AGENT`, with the path. */
@@ -66,6 +71,7 @@ export function resolveOptions(options: RunnerOptions): ResolvedOptions {
   for (const key of Object.keys(options)) if (!KNOWN.has(key)) throw invalid(`${key} is not an option of createRunner`, `The options are ${[...KNOWN].join(', ')}`)
   const { store, clock = systemClock, random = systemRandom } = options
   if (store !== undefined && typeof store.append !== 'function') throw invalid('store must be a store, such as sqliteStore("runs.db")')
+  if (options.limits !== undefined) checkLimits(options.limits, 'limits', ['maxSteps', 'maxTokens'])
   const policies: RunPolicies = {
     retry: resolveRetry(options.retry),
     timeouts: resolveTimeouts(options.timeouts),
@@ -78,8 +84,9 @@ export function resolveOptions(options: RunnerOptions): ResolvedOptions {
   return {
     agents: agentsByName(options.agents),
     store,
-    isPlain: !store && options.retry === undefined && options.timeouts === undefined,
+    isPlain: !store && options.retry === undefined && options.timeouts === undefined && options.limits === undefined,
     policies,
+    limits: resolveLimits({ ...options.limits, ...(policies.timeouts.runMs !== undefined && { runMs: policies.timeouts.runMs }) }),
     leaseMs: duration('leaseMs', options.leaseMs, 30_000, 100),
     drainMs: duration('drainMs', options.drainMs, 5_000),
     stallAfter: count('stallAfter', options.stallAfter, 5),
@@ -120,12 +127,13 @@ function callable<F>(path: string, value: F | undefined): F | undefined {
 }
 
 /** Options of a call, checked: an object with none but known keys, each of its kind. */
-export function checkCall(call: string, options: unknown, known: Readonly<Record<string, 'string' | 'boolean' | 'function' | 'signal' | 'checked elsewhere'>>): void {
+export function checkCall(call: string, options: unknown, known: Readonly<Record<string, 'string' | 'boolean' | 'function' | 'signal' | 'limits' | 'checked elsewhere'>>): void {
   if (typeof options !== 'object' || options === null) throw invalid(`options of ${call}() must be an object, got ${options === null ? 'null' : typeof options}`)
   for (const [key, value] of Object.entries(options)) {
     const kind = known[key]
     if (kind === undefined) throw invalid(`${key} is not an option of ${call}()`, `The options are ${Object.keys(known).join(', ')}`)
-    const fits = value === undefined || kind === 'checked elsewhere' || (kind === 'signal' ? value instanceof AbortSignal : typeof value === kind)
+    if (kind === 'limits' && value !== undefined) checkLimits(value)
+    const fits = value === undefined || kind === 'limits' || kind === 'checked elsewhere' || (kind === 'signal' ? value instanceof AbortSignal : typeof value === kind)
     if (!fits) throw invalid(`${key} of ${call}() must be ${kind === 'signal' ? 'an AbortSignal' : `a ${kind}`}, got ${value === null ? 'null' : typeof value}`)
   }
 }

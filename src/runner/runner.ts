@@ -1,13 +1,15 @@
 /** The face: starts, resumes, watches and settles runs. */
 import { randomUUID } from 'node:crypto'
 import { sleep } from '../core/clock.ts'
-import { HoldfastError } from '../errors.ts'
+import { HoldfastError, type RunUsage } from '../errors.ts'
 import { unlink, type Placed } from '../journal/chain.ts'
 import type { RunFilter, RunRow, Store } from '../journal/store.ts'
 import { settleResult, type Recorded } from '../ai-sdk/result.ts'
 import { memoryStore } from '../stores/memory.ts'
 import { countDriven } from '../run/current.ts'
 import type { StampedEvent } from '../run/events.ts'
+import type { RunLimits } from '../run/limits.ts'
+import { usageOf } from '../run/usage.ts'
 import type { Agent, AnyAgent } from './agent.ts'
 import { driveAttempt, type Current } from './drive-attempt.ts'
 import { EventStream, type RunStream } from './event-stream.ts'
@@ -24,6 +26,11 @@ export interface CallOptions {
   readonly allowMismatch?: boolean
   /** Drives a stalled run once more. Default false. */
   readonly force?: boolean
+  /**
+   * What the run may use in all, over its attempts: `maxSteps`, `maxTokens`, `runMs`, `deadline`. They stand in its journal, before what
+   * the runner says, until another call gives others: to go on with a run that has used them up, resume it with higher ones.
+   */
+  readonly limits?: RunLimits
   /** Told what happens in this call, after the runner's own `onEvent`. */
   readonly onEvent?: ((event: StampedEvent) => unknown) | undefined
 }
@@ -45,7 +52,8 @@ export interface Runner {
   /**
    * Starts the run; or resumes it where it stopped; or returns what was recorded.
    *
-   * @throws HoldfastError `RUN_FAILED` with the handler's error as cause (or the handler's own HoldfastError), `RUN_MISMATCH`,
+   * @throws HoldfastError `RUN_FAILED` with the handler's error as cause (or the handler's own HoldfastError), with the run's `usage`;
+   * `LIMIT_REACHED`, `RUN_TIMEOUT` when it has used what it may; `RUN_MISMATCH`,
    * `MISSING_RUN_ID`, `INVALID_RUN_ID`, `UNKNOWN_AGENT`, `VALUE_NOT_STORABLE` for an input that cannot be encoded, a `STORE_...` code.
    */
   run<INPUT, RESULT>(agent: Agent<INPUT, RESULT> | string, input: INPUT, options?: RunOptions): Promise<Outcome<Recorded<RESULT>>>
@@ -70,6 +78,8 @@ export interface Runner {
   get(runId: string): Promise<RunRow | undefined>
   /** The entries of the run's journal, oldest first. @throws HoldfastError `UNKNOWN_RUN`. */
   history(runId: string): Promise<readonly Placed[]>
+  /** What the run has used so far, over all its attempts. @throws HoldfastError `UNKNOWN_RUN`. */
+  usage(runId: string): Promise<RunUsage>
   /** Ends: running steps may end within `drainMs`, none starts; what is left suspends. Then the store is closed. */
   close(): Promise<void>
 }
@@ -86,7 +96,7 @@ export function createRunner(options: RunnerOptions): Runner {
   return new DefaultRunner(resolveOptions(options))
 }
 
-const CALL = { signal: 'signal', allowMismatch: 'boolean', force: 'boolean', onEvent: 'function' } as const
+const CALL = { signal: 'signal', limits: 'limits', allowMismatch: 'boolean', force: 'boolean', onEvent: 'function' } as const
 const RUN = { runId: 'checked elsewhere', threadId: 'string', ...CALL } as const
 const RESUME = { redo: 'string', ...CALL } as const
 const RESOLVE = { resume: 'boolean', ...CALL } as const
@@ -108,7 +118,7 @@ class DefaultRunner implements Runner {
     checkCall('run', options, RUN)
     const known = this.#agent(agent)
     const runId = options.runId === undefined && !this.#options.store ? `run-${randomUUID()}` : checkRunId(options.runId)
-    if (this.#options.isPlain) return this.#runPlain(known, runId, input, options) as Promise<Outcome<Recorded<RESULT>>>
+    if (this.#options.isPlain && options.limits === undefined) return this.#runPlain(known, runId, input, options) as Promise<Outcome<Recorded<RESULT>>>
     return this.#drive(options, {
       runId,
       start: { agent: known, input, ...(options.threadId !== undefined && { threadId: options.threadId }) },
@@ -157,6 +167,10 @@ class DefaultRunner implements Runner {
     return unlink(runId, await this.#store.read(runId)).entries
   }
 
+  async usage(runId: string): Promise<RunUsage> {
+    return usageOf(await this.history(runId))
+  }
+
   close(): Promise<void> {
     return (this.#closed ??= this.#drain())
   }
@@ -181,7 +195,7 @@ class DefaultRunner implements Runner {
     options.signal?.throwIfAborted()
     await this.#ready()
     const onEvent = both(this.#options.onEvent, options.onEvent)
-    const opened = await open(this.#store, this.#options, { ...asked, allowMismatch: options.allowMismatch ?? false, force: options.force ?? false, onEvent })
+    const opened = await open(this.#store, this.#options, { ...asked, allowMismatch: options.allowMismatch ?? false, force: options.force ?? false, ...(options.limits && { limits: options.limits }), onEvent })
     if (opened.type === 'ended') return opened.outcome
     const { attempt } = opened.attempt
     const onAbort = (): void => attempt.abort(options.signal!.reason)

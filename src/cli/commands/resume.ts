@@ -2,6 +2,7 @@
 import { checkRunId } from '../../runner/options.ts'
 import { JSON_OPTION, HELP_OPTION, MISMATCH_OPTION, MODULE_OPTION, QUIET_OPTION, type Command } from '../command.ts'
 import { drive } from '../drive.ts'
+import { LIMIT_OPTIONS, readLimits } from '../limits.ts'
 import { loadRunner } from '../runner-module.ts'
 
 export const resume: Command = {
@@ -9,13 +10,14 @@ export const resume: Command = {
     name: 'resume',
     summary: 'go on with a run where it stopped',
     positionals: ['<id>'],
-    options: [MODULE_OPTION, MISMATCH_OPTION, QUIET_OPTION, JSON_OPTION, HELP_OPTION],
-    notes: ['Its agent and input are in its journal. A run that failed is driven again; one that completed gives its recorded result, and nothing is called.'],
-    examples: ['holdfast resume ticket-123', 'holdfast resume ticket-123 --module ./agents.ts --quiet'],
+    options: [...LIMIT_OPTIONS, MODULE_OPTION, MISMATCH_OPTION, QUIET_OPTION, JSON_OPTION, HELP_OPTION],
+    notes: ['Its agent and input are in its journal. A run that failed is driven again; one that completed gives its recorded result, and nothing is called.', 'Limits count from the start of the run. One that is given here stands until another is given, instead of what the runner says.'],
+    examples: ['holdfast resume ticket-123', 'holdfast resume ticket-123 --max-steps 40', 'holdfast resume ticket-123 --module ./agents.ts --quiet'],
   },
   async run(args, io) {
     const runId = checkRunId(args.positionals[0])
+    const limits = readLimits(args)
     const runner = await loadRunner(args.values['module'], io.cwd)
-    return drive(runId, runner, args, io, (options) => runner.resume(runId, options))
+    return drive(runId, runner, args, io, (options) => runner.resume(runId, { ...options, ...limits }))
   },
 }

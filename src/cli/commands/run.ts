@@ -3,6 +3,7 @@ import { checkRunId } from '../../runner/options.ts'
 import { JSON_OPTION, HELP_OPTION, MISMATCH_OPTION, MODULE_OPTION, QUIET_OPTION, type Command } from '../command.ts'
 import { drive } from '../drive.ts'
 import { readInput } from '../input.ts'
+import { LIMIT_OPTIONS, readLimits } from '../limits.ts'
 import { loadRunner } from '../runner-module.ts'
 
 export const run: Command = {
@@ -15,7 +16,7 @@ export const run: Command = {
       { name: 'input', value: 'JSON', text: 'input of the agent; default: none' },
       { name: 'input-file', value: 'FILE', text: 'the input from a file; - for standard input' },
       { name: 'thread', value: 'ID', text: 'the thread that the run belongs to, such as a chat' },
-      MODULE_OPTION, MISMATCH_OPTION, QUIET_OPTION, JSON_OPTION, HELP_OPTION,
+      ...LIMIT_OPTIONS, MODULE_OPTION, MISMATCH_OPTION, QUIET_OPTION, JSON_OPTION, HELP_OPTION,
     ],
     notes: [
       'Prints the result on standard output (a text as it is, anything else as JSON) and what happens on standard error, one line an event.',
@@ -31,8 +32,9 @@ export const run: Command = {
     const agent = args.positionals[0]!
     const runId = checkRunId(args.values['id'])
     const input = await readInput(args, io)
+    const limits = readLimits(args)
     const runner = await loadRunner(args.values['module'], io.cwd)
     const { thread: threadId } = args.values
-    return drive(runId, runner, args, io, (options) => runner.run(agent, input, { ...options, runId, ...(threadId !== undefined && { threadId }) }))
+    return drive(runId, runner, args, io, (options) => runner.run(agent, input, { ...options, ...limits, runId, ...(threadId !== undefined && { threadId }) }))
   },
 }

@@ -1,10 +1,12 @@
 /** A run as `show` presents it, derived from its journal. Pure; field names are stable: `show --json` prints them. */
-import { HoldfastError } from '../../errors.ts'
+import { HoldfastError, type RunUsage } from '../../errors.ts'
 import type { Placed } from '../../journal/chain.ts'
 import { decode } from '../../journal/codec.ts'
-import type { Decision } from '../../journal/entry.ts'
+import type { Decision, LimitsRecord } from '../../journal/entry.ts'
 import type { InboxMessage, RunRow, RunStatus } from '../../journal/store.ts'
 import { takenSeq, type Message } from '../../run/inbox.ts'
+import { givenLimits } from '../../run/limits.ts'
+import { usageOf } from '../../run/usage.ts'
 import { resumeCommand, type Place } from '../hint.ts'
 import { AttemptLog, type AttemptView } from './attempts.ts'
 import { Findings, type FoundView } from './findings.ts'
@@ -35,6 +37,10 @@ export interface RunView extends FoundView {
   readonly reason: string | null
   readonly attempts: readonly AttemptView[]
   readonly steps: readonly StepView[]
+  /** Over all attempts, replay apart. */
+  readonly usage: RunUsage
+  /** Limits that its calls gave it (null: none); those of the runner are in its module. */
+  readonly limits: LimitsRecord
   readonly totals: { readonly steps: number; readonly inputTokens: number; readonly outputTokens: number; readonly ms: number }
   readonly decisions: readonly DecisionView[]
   /** Messages that the next attempt takes in. */
@@ -98,6 +104,8 @@ export function runView({ row, entries, owner, inbox = [], place }: ViewInput): 
     ...endOf(row, entries),
     attempts: attempts.views(owner !== null),
     steps: views,
+    usage: usageOf(entries),
+    limits: givenLimits(entries),
     totals: totalsOf(views),
     ...findings.found,
     decisions,

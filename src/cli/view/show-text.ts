@@ -6,6 +6,7 @@ import { oneLine } from '../printable.ts'
 import type { Paint, Style } from '../style.ts'
 import { table, type Cell, type Column } from '../table.ts'
 import type { RunView } from './run-view.ts'
+import { limitsText, usedText } from './usage-text.ts'
 import type { StepState } from './step-state.ts'
 import type { StepView } from './steps.ts'
 import type { WaitView } from './waits.ts'
@@ -47,6 +48,9 @@ function headLines(view: RunView, { paint }: TextOptions): string[] {
     ['created', timeText(view.createdAt)],
     ['updated', timeText(view.updatedAt)],
   ]
+  if (view.usage.attempts > 0) rows.push(['used', usedText(view.usage)])
+  const limits = limitsText(view.limits)
+  if (limits !== '') rows.push(['limits', limits])
   if (view.threadId !== null) rows.push(['thread', oneLine(view.threadId)])
   if (view.input !== undefined) rows.push(['input', shown(view.input)])
   if (view.status === 'completed' && view.result !== undefined) rows.push(['result', shown(view.result)])

@@ -1,0 +1,18 @@
+/** The error with which a call ends whose run failed: what was done, and how to go on (A19). */
+import { HoldfastError, type RunUsage } from '../errors.ts'
+
+const ADVICE = 'What was done is kept: run() or resume() drives it again from there'
+
+/**
+ * The error itself where it is Holdfast's own and of this run, completed in place: who holds it from elsewhere (a listener, a log) has
+ * the same. Else `RUN_FAILED` with it as its cause.
+ */
+export function runFailure(error: unknown, runId: string, usage: RunUsage): HoldfastError {
+  const isOfRun = HoldfastError.isInstance(error) && (error.runId ?? runId) === runId && !Object.isFrozen(error)
+  if (!isOfRun) {
+    const message = error instanceof Error ? error.message : String(error)
+    return Object.assign(new HoldfastError('RUN_FAILED', `run "${runId}" failed: ${message}`, { runId, cause: error, advice: ADVICE }), { usage })
+  }
+  const advised = error.advice === undefined ? { advice: ADVICE, message: `${error.message}. ${ADVICE}` } : {}
+  return Object.assign(error, { runId, usage, ...advised })
+}
