@@ -1,40 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import type { RunEvent, StampedEvent } from '../run/events.ts'
 import { testIo } from './fixtures/test-io.ts'
-import { describeEvent, progress } from './progress.ts'
+import { progress } from './progress.ts'
 
-const step = { step: '0/c:a', kind: 'tool', name: 'refund' } as const
 const stamped = (event: RunEvent): StampedEvent => ({ ...event, runId: 'r-1', at: Date.UTC(2026, 0, 1, 9, 8, 7, 6) })
 
-const EVENTS: readonly (readonly [RunEvent, string])[] = [
-  [{ type: 'run-started', attempt: 1 }, 'attempt 1'],
-  [{ type: 'run-resumed', attempt: 2, former: 'dead' }, 'attempt 2: the process of the attempt before it died'],
-  [{ type: 'step-started', ...step }, 'tool refund  0/c:a'],
-  [{ type: 'step-replayed', ...step }, 'tool refund  0/c:a'],
-  [{ type: 'step-finished', ...step, ok: true, tries: 1, ms: 12 }, 'tool refund  0/c:a  ok  12ms'],
-  [{ type: 'step-finished', ...step, ok: false, tries: 3, ms: 1500 }, 'tool refund  0/c:a  not ok  3 tries  1.5s'],
-  [{ type: 'step-finished', ...step, ok: true, tries: 0, ms: 0 }, 'tool refund  0/c:a  answered without running'],
-  [{ type: 'retry-wait', ...step, try: 1, delayMs: 2000, category: 'rate_limit', message: 'slow down' }, 'tool refund  0/c:a  try 1 failed (rate_limit: slow down), again in 2.0s'],
-  [{ type: 'step-reset', ...step, tries: 1, message: 'socket closed' }, 'tool refund  0/c:a  what was shown of it is void, it is driven again: socket closed'],
-  [{ type: 'step-timeout', ...step, timeoutMs: 200, mayStillRun: true }, 'tool refund  0/c:a  after 200ms, and may still be running'],
-  [{ type: 'step-in-doubt', ...step, cause: 'timeout' }, 'tool refund  0/c:a  timeout'],
-  [{ type: 'doubt-settled', ...step, by: 'reconcile', as: 'completed' }, 'tool refund  0/c:a  completed, by reconcile'],
-  [{ type: 'step-waiting', ...step, reason: { type: 'draining', message: 'm' } }, 'tool refund  0/c:a  draining'],
-  [{ type: 'replay-diverged', step: '3', reason: 'message 2 differs', superseded: 4 }, '3  message 2 differs  4 superseded'],
-  [{ type: 'config-changed', step: '3', changed: ['system', 'model'] }, '3  system, model'],
-  [{ type: 'warning', code: 'NOT_RECORDED', message: 'm' }, 'NOT_RECORDED: m'],
-  [{ type: 'attempt-ended', attempt: 1, summary: { replayed: { model: 2 }, recorded: { tool: 1 }, unrecorded: [] } }, 'attempt 1: replayed 2 steps (2 model, 0 tool, 0 other), recorded 1 new'],
-  [{ type: 'run-suspended', reasons: [{ type: 'retry-after', step: '3', message: 'm', until: 0, tries: 1 }, { type: 'draining', message: 'm' }], resumeAt: 0 }, 'retry-after 3, draining  until 1970-01-01 00:00:00Z'],
-  [{ type: 'run-completed', result: 1 }, ''],
-  [{ type: 'run-failed', error: new TypeError('no') }, 'TypeError: no'],
-  [{ type: 'run-cancelled', reason: 'stop' }, 'stop'],
-]
-
 describe('progress', () => {
-  it.each(EVENTS.map(([event, text]) => [event.type, event, text] as const))('describes %s', (_type, event, text) => {
-    expect(describeEvent(stamped(event))).toBe(text)
-  })
-
   it('is one line an event, with its time', () => {
     const io = testIo()
     const tell = progress(io, { json: false })
