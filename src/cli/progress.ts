@@ -9,7 +9,7 @@ import { paintFor, type Style } from './style.ts'
 const STYLES: Readonly<Partial<Record<StampedEvent['type'], Style>>> = {
   'step-finished': 'green', 'run-completed': 'green', 'step-replayed': 'cyan', 'retry-wait': 'yellow', 'step-reset': 'yellow', 'step-timeout': 'yellow',
   'step-in-doubt': 'yellow', 'step-waiting': 'yellow', 'run-suspended': 'yellow', 'replay-diverged': 'yellow', 'config-changed': 'yellow', 'warning': 'yellow',
-  'run-failed': 'red', 'run-cancelled': 'red',
+  'limit-reached': 'red', 'run-failed': 'red', 'run-cancelled': 'red',
 }
 
 /** Writes each event to standard error: a line for people, or with `json` the event itself. */

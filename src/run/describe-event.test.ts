@@ -20,6 +20,7 @@ const EVENTS: readonly (readonly [RunEvent, string])[] = [
   [{ type: 'step-waiting', ...step, reason: { type: 'draining', message: 'm' } }, 'tool refund  0/c:a  draining'],
   [{ type: 'replay-diverged', step: '3', reason: 'message 2 differs', superseded: 4 }, '3  message 2 differs  4 superseded'],
   [{ type: 'config-changed', step: '3', changed: ['system', 'model'] }, '3  system, model'],
+  [{ type: 'limit-reached', limit: 'maxSteps', used: 5, max: 4, step: '3' }, 'maxSteps 4, used 5  3'],
   [{ type: 'warning', code: 'NOT_RECORDED', message: 'm' }, 'NOT_RECORDED: m'],
   [{ type: 'attempt-ended', attempt: 1, summary: { replayed: { model: 2 }, recorded: { tool: 1 }, unrecorded: [] } }, 'attempt 1: replayed 2 steps (2 model, 0 tool, 0 other), recorded 1 new'],
   [{ type: 'run-suspended', reasons: [{ type: 'retry-after', step: '3', message: 'm', until: 0, tries: 1 }, { type: 'draining', message: 'm' }], resumeAt: 0 }, 'retry-after 3, draining  until 1970-01-01 00:00:00Z'],

@@ -22,6 +22,11 @@ const FORMER = {
   expired: 'the lease of the attempt before it ran out',
 } as const
 
+function reachedText({ limit, used, max }: RunEvent & { readonly type: 'limit-reached' }): string {
+  const text = limit === 'deadline' ? timeText : limit === 'runMs' ? durationText : String
+  return limit === 'deadline' ? `deadline ${text(max)}` : `${limit} ${text(max)}, used ${text(used)}`
+}
+
 /** What an event says beside its run, time and type. Not on one line where a message in it is not. */
 export function detailOf(event: RunEvent): string {
   const step = 'kind' in event ? `${event.kind} ${event.name}  ${event.step}` : ''
@@ -42,6 +47,7 @@ export function detailOf(event: RunEvent): string {
     case 'step-waiting': return join(step, event.reason.type)
     case 'replay-diverged': return join(event.step, event.reason, `${event.superseded} superseded`)
     case 'config-changed': return join(event.step, event.changed.join(', '))
+    case 'limit-reached': return join(reachedText(event), event.step ?? '')
     case 'warning': return `${event.code}: ${event.message}`
     case 'attempt-ended': return `attempt ${event.attempt}: ${describeSummary(event.summary)}`
     case 'run-suspended': {
