@@ -35,7 +35,7 @@ export type { Recorded, TextResult } from './ai-sdk/result.ts'
 export type { ToolPolicies } from './ai-sdk/tools.ts'
 export { classifyError } from './reliability/index.ts'
 export type {
-  BackoffPolicy, Category, Classification, DoubtfulCall, Reconciled, RetryPolicy, TimeoutPolicy, ToolPolicy,
+  BackoffPolicy, Category, Classification, DoubtfulCall, OnIncompleteTool, Reconciled, RetryPolicy, TimeoutPolicy, ToolPolicy,
 } from './reliability/index.ts'
 export { memoryStore } from './stores/memory.ts'
 export { sqliteStore } from './stores/sqlite.ts'

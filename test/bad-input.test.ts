@@ -86,6 +86,7 @@ describe('options of a call, and of a step', () => {
     ['null', (r) => r.run(echo, 1, null as never), /options of run\(\) must be an object, got null/],
     ['an unknown option', (r) => r.run(echo, 1, { runId: 'r', runid: 'x' } as never), /runid is not an option of run\(\)/],
     ['a thread that is a number', (r) => r.run(echo, 1, { runId: 'r', threadId: 7 } as never), /threadId of run\(\) must be a string, got number/],
+    ['an unknown way with calls in doubt', (r) => r.resume('r', { onIncompleteTool: 'retry' } as never), /onIncompleteTool of resume\(\) must be one of refuse, rerun, skip, reconcile, got "retry"/],
     ['a signal that is none', (r) => r.resume('r', { signal: {} } as never), /signal of resume\(\) must be an AbortSignal/],
   ])('%s is refused', async (_what, call, message) => {
     await expect(call(runner())).rejects.toMatchObject({ code: 'INVALID_OPTIONS', message: expect.stringMatching(message) })

@@ -65,6 +65,8 @@ const KNOWN: ReadonlySet<string> = new Set([
   'agents', 'store', 'retry', 'timeouts', 'limits', 'onIncompleteTool', 'onConfigChange', 'leaseMs', 'idleMs', 'replayHoldMs', 'drainMs', 'stallAfter', 'maxResultBytes', 'onEvent', 'clock', 'random',
 ] satisfies (keyof RunnerOptions)[])
 
+export const ON_INCOMPLETE = ['refuse', 'rerun', 'skip', 'reconcile'] as const satisfies readonly OnIncompleteTool[]
+
 /** @throws HoldfastError `INVALID_OPTIONS`, `INVALID_POLICY`, `DUPLICATE_AGENT`, with the path. */
 export function resolveOptions(options: RunnerOptions): ResolvedOptions {
   if (typeof options !== 'object' || options === null) throw invalid('options must be an object')
@@ -75,7 +77,7 @@ export function resolveOptions(options: RunnerOptions): ResolvedOptions {
   const policies: RunPolicies = {
     retry: resolveRetry(options.retry),
     timeouts: resolveTimeouts(options.timeouts),
-    onIncompleteTool: oneOf('onIncompleteTool', options.onIncompleteTool, ['refuse', 'rerun', 'skip', 'reconcile'], 'refuse'),
+    onIncompleteTool: oneOf('onIncompleteTool', options.onIncompleteTool, ON_INCOMPLETE, 'refuse'),
     onConfigChange: oneOf('onConfigChange', options.onConfigChange, ['replay', 'diverge', 'refuse'], 'replay'),
     idleMs: duration('idleMs', options.idleMs, 500),
     replayHoldMs: duration('replayHoldMs', options.replayHoldMs, 100),
@@ -127,12 +129,16 @@ function callable<F>(path: string, value: F | undefined): F | undefined {
 }
 
 /** Options of a call, checked: an object with none but known keys, each of its kind. */
-export function checkCall(call: string, options: unknown, known: Readonly<Record<string, 'string' | 'boolean' | 'function' | 'signal' | 'limits' | 'checked elsewhere'>>): void {
+export function checkCall(call: string, options: unknown, known: Readonly<Record<string, 'string' | 'boolean' | 'function' | 'signal' | 'limits' | 'checked elsewhere' | readonly string[]>>): void {
   if (typeof options !== 'object' || options === null) throw invalid(`options of ${call}() must be an object, got ${options === null ? 'null' : typeof options}`)
   for (const [key, value] of Object.entries(options)) {
     const kind = known[key]
     if (kind === undefined) throw invalid(`${key} is not an option of ${call}()`, `The options are ${Object.keys(known).join(', ')}`)
     if (kind === 'limits' && value !== undefined) checkLimits(value)
+    if (typeof kind === 'object') {
+      oneOf(`${key} of ${call}()`, value, kind, '')
+      continue
+    }
     const fits = value === undefined || kind === 'limits' || kind === 'checked elsewhere' || (kind === 'signal' ? value instanceof AbortSignal : typeof value === kind)
     if (!fits) throw invalid(`${key} of ${call}() must be ${kind === 'signal' ? 'an AbortSignal' : `a ${kind}`}, got ${value === null ? 'null' : typeof value}`)
   }
@@ -149,11 +155,13 @@ export function checkFilter(filter: RunFilter): void {
   if (limit !== undefined && limit !== Infinity) count('limit of list()', limit, 1)
 }
 
-function oneOf<T extends string>(path: string, value: T | undefined, allowed: readonly T[], fallback: T): T {
+function oneOf<T extends string>(path: string, value: unknown, allowed: readonly T[], fallback: T): T {
   if (value === undefined) return fallback
-  if (!allowed.includes(value)) throw invalid(`${path} must be one of ${allowed.join(', ')}, got ${JSON.stringify(value)}`)
+  if (!isOneOf(value, allowed)) throw invalid(`${path} must be one of ${allowed.join(', ')}, got ${JSON.stringify(value)}`)
   return value
 }
+
+const isOneOf = <T extends string>(value: unknown, allowed: readonly T[]): value is T => (allowed as readonly unknown[]).includes(value)
 
 const invalid = (message: string, advice?: string): HoldfastError => new HoldfastError('INVALID_OPTIONS', message, advice === undefined ? {} : { advice })
 

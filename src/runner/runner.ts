@@ -8,13 +8,14 @@ import { settleResult, type Recorded } from '../ai-sdk/result.ts'
 import { memoryStore } from '../stores/memory.ts'
 import { countDriven } from '../run/current.ts'
 import type { StampedEvent } from '../run/events.ts'
+import type { OnIncompleteTool } from '../reliability/index.ts'
 import type { RunLimits } from '../run/limits.ts'
 import { usageOf } from '../run/usage.ts'
 import type { Agent, AnyAgent } from './agent.ts'
 import { driveAttempt, type Current } from './drive-attempt.ts'
 import { EventStream, type RunStream } from './event-stream.ts'
 import { endedOutcome, open, type OpenAttempt, type Request } from './open.ts'
-import { checkCall, checkFilter, checkRunId, resolveOptions, type ResolvedOptions, type RunnerOptions } from './options.ts'
+import { checkCall, checkFilter, checkRunId, ON_INCOMPLETE, resolveOptions, type ResolvedOptions, type RunnerOptions } from './options.ts'
 import type { Outcome } from './outcome.ts'
 import { plainRun } from './plain.ts'
 import { decide, type DecisionInput } from './resolve.ts'
@@ -31,6 +32,8 @@ export interface CallOptions {
    * the runner says, until another call gives others: to go on with a run that has used them up, resume it with higher ones.
    */
   readonly limits?: RunLimits
+  /** What becomes in this call of a call in doubt whose tool does not say; default: as the runner says. What the tool says comes before it. */
+  readonly onIncompleteTool?: OnIncompleteTool
   /** Told what happens in this call, after the runner's own `onEvent`. */
   readonly onEvent?: ((event: StampedEvent) => unknown) | undefined
 }
@@ -96,7 +99,7 @@ export function createRunner(options: RunnerOptions): Runner {
   return new DefaultRunner(resolveOptions(options))
 }
 
-const CALL = { signal: 'signal', limits: 'limits', allowMismatch: 'boolean', force: 'boolean', onEvent: 'function' } as const
+const CALL = { signal: 'signal', limits: 'limits', allowMismatch: 'boolean', force: 'boolean', onIncompleteTool: ON_INCOMPLETE, onEvent: 'function' } as const
 const RUN = { runId: 'checked elsewhere', threadId: 'string', ...CALL } as const
 const RESUME = { redo: 'string', ...CALL } as const
 const RESOLVE = { resume: 'boolean', ...CALL } as const
@@ -195,7 +198,9 @@ class DefaultRunner implements Runner {
     options.signal?.throwIfAborted()
     await this.#ready()
     const onEvent = both(this.#options.onEvent, options.onEvent)
-    const opened = await open(this.#store, this.#options, { ...asked, allowMismatch: options.allowMismatch ?? false, force: options.force ?? false, ...(options.limits && { limits: options.limits }), onEvent })
+    const { onIncompleteTool = this.#options.policies.onIncompleteTool } = options
+    const inCall = { ...this.#options, policies: { ...this.#options.policies, onIncompleteTool } }
+    const opened = await open(this.#store, inCall, { ...asked, allowMismatch: options.allowMismatch ?? false, force: options.force ?? false, ...(options.limits && { limits: options.limits }), onEvent })
     if (opened.type === 'ended') return opened.outcome
     const { attempt } = opened.attempt
     const onAbort = (): void => attempt.abort(options.signal!.reason)

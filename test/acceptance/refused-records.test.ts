@@ -1,0 +1,148 @@
+/** A store that refuses a record: what goes on with a warning, and what may not (R2, R3; C17). */
+import { generateText, isStepCount, streamText, tool, type ToolSet } from 'ai'
+import { describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import { createRunner, defineAgent, memoryStore, type Run, type RunEvent, type RunnerOptions, type ToolPolicy } from '../../src/index.ts'
+import { failingOnce } from '../support/failing-once.ts'
+import { testModel } from '../support/model.ts'
+import { refusing } from '../support/refusing-store.ts'
+
+const quick = { idleMs: 5, replayHoldMs: 20 } satisfies Partial<RunnerOptions>
+
+function scene(refuse: RegExp, handler: (run: Run) => Promise<unknown>) {
+  const state = refusing(memoryStore(), refuse)
+  const events: RunEvent[] = []
+  const agent = defineAgent('a', handler)
+  const runner = createRunner({ agents: [agent], store: state.store, ...quick, onEvent: (e) => events.push(e) })
+  const summaries = () => events.flatMap((e) => (e.type === 'attempt-ended' ? [e.summary] : []))
+  return { state, events, agent, runner, summaries, warnings: () => events.flatMap((e) => (e.type === 'warning' ? [e.code] : [])) }
+}
+
+describe('a record that the store refuses (C17)', () => {
+  it('of a step without effects: a warning, live on resume, the steps after it replay, and the summary names it', async () => {
+    const reads: string[] = []
+    const fail = failingOnce()
+    const { state, runner, agent, warnings, summaries } = scene(/"step-ended".*"name":"two"/, async (run) => {
+      for (const name of ['one', 'two']) await run.read(name, () => reads.push(name))
+      await run.read('three', { input: 3 }, () => reads.push('three'))
+      const paid = await run.step('pay', { input: 'order 7' }, () => reads.push('pay'))
+      fail()
+      return paid
+    })
+    await expect(runner.run(agent, {}, { runId: 'r' })).rejects.toThrow(/later/)
+    expect(warnings()).toEqual(['NOT_RECORDED'])
+    state.refuse = undefined
+    expect(await runner.resume('r')).toMatchObject({ status: 'completed' })
+    expect(reads).toEqual(['one', 'two', 'three', 'pay', 'two'])
+    expect(summaries()).toEqual([
+      { replayed: {}, recorded: { read: 2, step: 1 }, unrecorded: ['1'] },
+      { replayed: { read: 2, step: 1 }, recorded: { read: 1 }, unrecorded: [] },
+    ])
+  })
+
+  it('of an idempotent tool: its result is used, it runs again on resume with the same arguments', async () => {
+    let looks = 0
+    const fail = failingOnce()
+    const model = testModel((turn) => (turn === 0 ? { calls: [{ id: 'c', tool: 'look', input: {} }] } : { text: 'seen' }))
+    const { state, runner, agent, warnings, summaries } = scene(/"step-ended".*"kind":"tool"/, async (run) => {
+      const tools = run.tools({ look: tool({ inputSchema: z.object({}), execute: async () => (looks++, 'same') }) }, { look: { readOnly: true } })
+      const { text } = await generateText({ model: run.model(model), tools, prompt: 'x', stopWhen: isStepCount(3) })
+      fail()
+      return text
+    })
+    await expect(runner.run(agent, {}, { runId: 'r' })).rejects.toThrow(/later/)
+    state.refuse = undefined
+    expect(await runner.resume('r')).toMatchObject({ result: 'seen' })
+    expect([looks, model.requests.length]).toEqual([2, 2])
+    expect(warnings()).toEqual(['NOT_RECORDED'])
+    expect(summaries()[0]!.unrecorded).toEqual(['0/c:c'])
+    expect(summaries()[1]).toEqual({ replayed: { model: 2 }, recorded: { tool: 1 }, unrecorded: [] })
+  })
+
+  it.each(['generateText', 'streamText'] as const)('of a model response, with %s: what is idempotent runs, none of its tools with effects does, and the run waits for the store', async (mode) => {
+    const done: string[] = []
+    const model = testModel((turn) => (turn === 0 ? { calls: [{ id: 'a', tool: 'look', input: {} }, { id: 'b', tool: 'pay', input: {} }] } : { text: 'paid' }))
+    const policies: Readonly<Record<string, ToolPolicy<never, unknown>>> = { look: { readOnly: true } }
+    const { state, runner, agent, warnings } = scene(/"step-ended".*"kind":"model"/, async (run) => {
+      const note = (name: string) => tool({ inputSchema: z.object({}), execute: async () => (done.push(name), name) })
+      const tools: ToolSet = run.tools({ look: note('look'), pay: note('pay') }, policies)
+      const options = { model: run.model(model), tools, prompt: 'x', stopWhen: isStepCount(3) }
+      return mode === 'generateText' ? (await generateText(options)).text : streamText(options).text
+    })
+    const outcome = await runner.run(agent, {}, { runId: 'r' })
+    expect(outcome).toMatchObject({ status: 'suspended', reasons: [{ type: 'not-recorded', step: '0/c:b' }] })
+    expect(done).toEqual(['look'])
+    expect(warnings()).toEqual(['NOT_RECORDED'])
+    state.refuse = undefined
+    expect(await runner.resume('r')).toMatchObject({ status: 'completed', result: 'paid' })
+    expect(done.filter((name) => name === 'pay')).toEqual(['pay'])
+  })
+
+  it('of a response without effects behind it: a text is used, with a warning, and asked for again on resume', async () => {
+    const fail = failingOnce()
+    const model = testModel(() => ({ text: 'x' }))
+    const { state, runner, agent, warnings, summaries } = scene(/"step-ended".*"kind":"model"/, async (run) => {
+      const { text } = await generateText({ model: run.model(model), prompt: 'x' })
+      fail()
+      return text
+    })
+    await expect(runner.run(agent, {}, { runId: 'r' })).rejects.toThrow(/later/)
+    expect(summaries()[0]!.unrecorded).toEqual(['0'])
+    state.refuse = undefined
+    expect(await runner.resume('r')).toMatchObject({ result: 'x' })
+    expect(model.requests).toHaveLength(2)
+    expect(warnings()).toEqual(['NOT_RECORDED'])
+  })
+
+  it('before a step with effects: its code is not called, the run waits and goes on when the store takes it', async () => {
+    let paid = 0
+    const { state, runner, agent } = scene(/"step-started"/, async (run) => run.step('pay', () => ++paid))
+    expect(await runner.run(agent, {}, { runId: 'r' })).toMatchObject({ status: 'suspended', reasons: [{ type: 'not-recorded', step: '0', message: expect.stringMatching(/"pay" was not started: no space left/) }] })
+    expect(paid).toBe(0)
+    state.refuse = undefined
+    expect(await runner.resume('r')).toEqual({ status: 'completed', result: 1 })
+  })
+
+  it('after a step with effects: its result is not used, and on resume it is in doubt, not repeated', async () => {
+    let paid = 0
+    const { state, runner, agent } = scene(/"step-ended"/, async (run) => run.step('pay', () => ++paid))
+    expect(await runner.run(agent, {}, { runId: 'r' })).toMatchObject({ status: 'suspended', reasons: [{ type: 'not-recorded', step: '0', message: expect.stringMatching(/"pay" ended, but the store refused its record/) }] })
+    state.refuse = undefined
+    expect(await runner.resume('r')).toMatchObject({ status: 'suspended', reasons: [{ type: 'in-doubt', step: '0' }] })
+    expect(await runner.resolve('r', '0', { result: 1 }, { resume: true })).toEqual({ status: 'completed', result: 1 })
+    expect(paid).toBe(1)
+  })
+
+  it('of a warning or a configuration change: the run goes on', async () => {
+    const settings = { system: 'be kind' }
+    const fail = failingOnce()
+    const model = testModel(() => ({ text: 'x' }))
+    const { state, runner, agent } = scene(/^$/, async (run) => {
+      const { text } = await generateText({ model: run.model(model), instructions: settings.system, prompt: 'x' })
+      fail()
+      return text
+    })
+    await expect(runner.run(agent, {}, { runId: 'r' })).rejects.toThrow(/later/)
+    settings.system = 'be brief'
+    state.refuse = /"config-changed"/
+    expect(await runner.resume('r')).toMatchObject({ status: 'completed', result: 'x' })
+    expect(model.requests).toHaveLength(1)
+  })
+
+  it('of a divergence: nothing that follows from it starts', async () => {
+    let prompt = 'one'
+    const fail = failingOnce()
+    const model = testModel(() => ({ text: 'x' }))
+    const { state, runner, agent } = scene(/^$/, async (run) => {
+      await generateText({ model: run.model(model), prompt })
+      fail()
+    })
+    await expect(runner.run(agent, {}, { runId: 'r' })).rejects.toThrow(/later/)
+    prompt = 'two'
+    state.refuse = /"superseded"/
+    expect(await runner.resume('r')).toMatchObject({ status: 'suspended', reasons: [{ type: 'not-recorded', step: expect.any(String) }] })
+    expect(model.requests).toHaveLength(1)
+    state.refuse = undefined
+    expect(await runner.resume('r')).toMatchObject({ status: 'completed' })
+  })
+})
