@@ -53,7 +53,8 @@ export function throughJson(value: unknown): unknown {
     if (Array.isArray(each)) return each.map(plain)
     const entries = Object.entries(each).map(([key, item]) => [key, plain(item)] as const)
     if (!(each instanceof Error)) return Object.fromEntries(entries)
-    return { name: each.name, message: each.message, ...Object.fromEntries(entries), ...(each.cause === undefined ? {} : { cause: plain(each.cause) }) }
+    const hidden = each.cause !== undefined && !Object.keys(each).includes('cause')
+    return { name: each.name, message: each.message, ...Object.fromEntries(entries), ...(hidden && { cause: plain(each.cause) }) }
   }
   const text = JSON.stringify(plain(value))
   return text === undefined ? undefined : JSON.parse(text)

@@ -195,4 +195,13 @@ export const VARIANTS: readonly Variant[] = [
   ['go grpc', { name: 'Error', message: 'rpc error: code = DeadlineExceeded desc = context deadline exceeded' }, 'timeout', true],
   ['declared by our codec', { name: 'Error', message: 'x', category: 'overloaded', retryable: true, retryAfterMs: 1_500 }, 'overloaded', true, 1_500],
   ['hint of an aggregate member', { name: 'AggregateError', message: 'all', errors: [limited({ 'retry-after': '3' }), limited({})] }, 'rate_limit', true, 3_000],
+  ['undici without a code', { name: 'HTTPParserError', message: 'Response does not match the HTTP/1.1 protocol (Expected HTTP/, RTSP/ or ICE/)' }, 'network', true],
+  ['anthropic sdk, no event', { name: 'Error', constructorName: 'AnthropicError', message: 'request ended without sending any chunks' }, 'network', true],
+  ['anthropic sdk, no end', { name: 'Error', constructorName: 'AnthropicError', message: 'stream ended without producing a Message with role=assistant' }, 'network', true],
+  ['ai sdk, no end', { name: 'AI_InvalidResponseDataError', message: 'Response stream ended without a finish reason.', data: {} }, 'network', true],
+  ['openai sdk, half an event', { name: 'SyntaxError', message: 'Error reading response: malformed server-sent event JSON.' }, 'network', true],
+  ['fp half an event', { name: 'Error', message: 'The report says: Error reading response: malformed server-sent event JSON.' }, 'unknown', false],
+  ['fp no event', { name: 'Error', message: 'Request ended without sending any chunks of the film' }, 'unknown', false],
+  ['400 for a failed response', { name: 'AI_APICallError', message: 'The server had an error.', statusCode: 400, isRetryable: false, responseBody: '{"status":"failed","error":{"code":"server_error","message":"The server had an error."}}' }, 'server', true],
+  ['400 that only says api_error', { name: 'AI_APICallError', message: 'bad', statusCode: 400, responseBody: '{"error":{"type":"api_error","message":"bad"}}' }, 'invalid_request', false],
 ]

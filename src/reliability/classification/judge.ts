@@ -6,7 +6,7 @@ import type { CodeVerdict } from './codes.ts'
 import type { Facts } from './facts.ts'
 import { isErrorLike, namesOf, read } from './layers.ts'
 import { decidingName, isConnectionName, statusName } from './names.ts'
-import { genericCode, matchCode, providerCode, stopReason } from './providers.ts'
+import { genericCode, matchCode, providerCode, SERVER_WORDS, stopReason } from './providers.ts'
 import { refine } from './refine.ts'
 import { byStatus } from './status.ts'
 import { byText } from './text.ts'
@@ -68,7 +68,10 @@ function sdkName({ names, codes }: Facts): Verdict | undefined {
 
 function status(facts: Facts): Verdict | undefined {
   const [first] = facts.statuses
-  return first === undefined ? undefined : refined({ ...byStatus(first), rule: `status:${first}` }, facts)
+  if (first === undefined) return undefined
+  const word = first === 400 ? facts.codes.find((code) => SERVER_WORDS.has(code)) : undefined
+  if (word !== undefined) return refined({ category: 'server', rule: `provider:${word}` }, facts)
+  return refined({ ...byStatus(first), rule: `status:${first}` }, facts)
 }
 
 /** Words and names that only repeat the status, where it got lost. */

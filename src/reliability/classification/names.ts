@@ -52,6 +52,7 @@ export const STATUS_NAMES: Names = {
 export const CONNECTION_NAMES: readonly string[] = [
   'APIConnectionError', 'ConnectionError', 'ConnectError', 'ReadError', 'WriteError', 'RemoteProtocolError', 'ConnectionResetError', 'ConnectionRefusedError',
   'BrokenPipeError', 'SocketError', 'RequestContentLengthMismatchError', 'StreamClosedError', 'NetworkError',
+  'HTTPParserError', // undici's, where the parser gives no code
 ]
 
 /** Errors by which somebody says that retrying is over. */

@@ -70,6 +70,12 @@ export const GENERIC_CODES: Table = {
   },
 }
 
+/**
+ * Words for a failure of the server that a 400 does not outweigh: the AI SDK gives the error in the body of a 200 (the Responses API's `failed`)
+ * a status of its own making.
+ */
+export const SERVER_WORDS: ReadonlySet<string> = new Set(['server_error', 'internal_error', 'internal_server_error'])
+
 /** Why a model stopped, or a prompt was blocked. Ordinary ends (`stop`, `length`, `tool_calls`) are no failures and not in here. */
 export const STOP_REASONS: Table = {
   google: {
