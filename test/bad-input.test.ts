@@ -118,6 +118,26 @@ describe('stores', () => {
   })
 })
 
+describe('a journal that has lost its end', () => {
+  it('is refused with both numbers, and nothing is driven or changed (R15)', async () => {
+    const store = memoryStore()
+    const failing = defineAgent('a', async (run) => {
+      await run.step('pay', () => 'receipt')
+      throw new Error('later')
+    })
+    await expect(createRunner({ agents: [failing], store }).run(failing, 1, { runId: 'r' })).rejects.toThrow()
+    const before = await store.get('r')
+    let ran = false
+    const agent = defineAgent('a', async () => (ran = true))
+    const torn = { ...store, read: async (id: string, after?: number) => (await store.read(id, after)).slice(0, 3) }
+    await expect(createRunner({ agents: [agent], store: torn }).resume('r')).rejects.toMatchObject({
+      code: 'STORE_CORRUPT', message: expect.stringContaining(`ends at entry 3, it had ${before!.lastSeq}`),
+    })
+    expect(ran).toBe(false)
+    expect(await store.get('r')).toEqual(before)
+  })
+})
+
 describe('the same run, the same thing (R7)', () => {
   const v1 = defineAgent('a', async () => 'done', { version: '1' })
   const v2 = defineAgent('a', async () => 'done', { version: '2' })

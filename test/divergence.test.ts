@@ -1,5 +1,5 @@
 /** Replay, divergence and changes of configuration, through the runner (R4, R5, R8; C6-C13, C16, C30, C34, C36-C38). */
-import { generateText, NoObjectGeneratedError, Output, stepCountIs, streamText, tool } from 'ai'
+import { generateText, NoObjectGeneratedError, Output, stepCountIs, streamText, tool, type ModelMessage } from 'ai'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { createRunner, currentStep, defineAgent, memoryStore, type Run, type RunEvent, type RunnerOptions } from '../src/index.ts'
@@ -38,6 +38,22 @@ describe('a conversation that changes between attempts (C11b)', () => {
     await runner.resume('r')
     expect(model.requests).toHaveLength(3)
     expect(events).toContainEqual(expect.objectContaining({ type: 'replay-diverged', step: '1', reason: 'message 1 (user) differs from the journal', superseded: 1 }))
+  })
+
+  it('compares every message, also the old ones (R8)', async () => {
+    let name = 'Ann'
+    const model = testModel((_turn, call) => ({ text: `you are ${JSON.stringify(call.prompt[0]!.content).includes('Ann') ? 'Ann' : 'Bob'}` }))
+    const fail = failingOnce()
+    const agent = defineAgent('a', async (run) => {
+      const messages: ModelMessage[] = [{ role: 'user', content: `I am ${name}` }, { role: 'assistant', content: 'Hello' }, { role: 'user', content: 'Who am I?' }]
+      const { text } = await generateText({ model: run.model(model), messages })
+      fail()
+      return text
+    })
+    const runner = createRunner({ agents: [agent], store: memoryStore(), ...quick })
+    await expect(runner.run(agent, {}, { runId: 'r' })).rejects.toThrow(/later/)
+    name = 'Bob'
+    expect(await runner.resume('r')).toEqual({ status: 'completed', result: 'you are Bob' })
   })
 
   it('does not repeat an effect that was made already, also when the arguments differ; the decision reuse answers it', async () => {

@@ -3,6 +3,7 @@ import { generateText, stepCountIs, tool } from 'ai'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { createRunner, currentStep, defineAgent, memoryStore, type RunnerOptions, type ToolPolicy } from '../src/index.ts'
+import type { Store } from '../src/journal/store.ts'
 import { later, mortal } from './support/crash.ts'
 import { testModel, type Answer } from './support/model.ts'
 
@@ -93,6 +94,26 @@ describe('killed between the effect and its record (C1)', () => {
     await runner.resume('r')
     const outcome = await runner.resolve('r', '0/c:c1', 'skip', { resume: true })
     expect(outcome).toMatchObject({ status: 'completed', result: { told: [expect.stringMatching(/outcome is unknown/)] } })
+    expect(refunds.calls).toBe(1)
+  })
+
+  it('does not suspend over a late result that comes at that very moment (R9)', async () => {
+    const { agent, refunds, store } = await killedAfterEffect()
+    const settlement = { type: 'completed', outcome: { type: 'value', value: { json: { refunded: '7', found: true } } } }
+    let sent = false
+    const interfering: Store = {
+      ...store,
+      append: async (runId, batch) => {
+        if (!sent && batch.entries.some(({ body }) => body.includes('"type":"suspended"'))) {
+          sent = true
+          await store.send('r', { question: null, body: JSON.stringify({ type: 'late-result', step: '0/c:c1', settlement }), now: batch.now })
+        }
+        return store.append(runId, batch)
+      },
+    }
+    expect(await createRunner({ agents: [agent], store: interfering, clock: later(), ...quick }).resume('r')).toMatchObject({
+      status: 'completed', result: { told: [{ refunded: '7', found: true }] },
+    })
     expect(refunds.calls).toBe(1)
   })
 

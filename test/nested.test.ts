@@ -68,6 +68,19 @@ describe('a doubt inside a composite tool', () => {
     expect(payments.toSorted()).toEqual(['a', 'b'])
   })
 
+  it('does not count as the time of the tool around it (R10)', async () => {
+    const { agent } = deskOf('async')
+    const store = memoryStore()
+    const dying = mortal(store)
+    const died = dying.killAt(/"step-ended".*"name":"pay"/)
+    void createRunner({ agents: [agent], store: dying.store, ...quick }).run(agent, {}, { runId: 'r' })
+    await died
+    const events: string[] = []
+    const runner = createRunner({ agents: [agent], store, clock: later(), ...quick, idleMs: 150, timeouts: { toolMs: 50 }, onEvent: ({ type }) => events.push(type) })
+    expect(await runner.resume('r')).toMatchObject({ status: 'suspended' })
+    expect(events).not.toContain('step-timeout')
+  })
+
   it('a long Retry-After in one branch is not lost when an effect ends in another', async () => {
     const model = testModel(() => {
       throw new APICallError({ message: 'slow down', url: 'x', requestBodyValues: {}, statusCode: 429, responseHeaders: { 'retry-after': '600' } })
@@ -89,22 +102,23 @@ describe('a doubt inside a composite tool', () => {
       await Promise.all([
         run.branch('doubtful', () => run.step('pay', () => (run.attempt === 1 ? new Promise(() => {}) : 'paid'))),
         run.branch('busy', async () => {
-          for (let i = 0; i < 3; i++) await run.step('work', { input: i }, async () => (await wait(run.attempt === 1 ? 0 : 4), done.push(i)))
+          for (let i = 0; i < 3; i++) await run.step('work', { input: i }, async () => (await wait(run.attempt === 1 ? 0 : 3 * quick.idleMs), done.push(i)))
         }),
       ])
       return 'done'
     })
     const dying = mortal(store)
-    const died = dying.killAt(/"step-ended".*"work"/)
+    const died = dying.killAt(/"step-ended".*"work"/, 'after')
     void createRunner({ agents: [agent], store: dying.store, ...quick }).run(agent, {}, { runId: 'r' })
     await died
     done.length = 0
     const runner = createRunner({ agents: [agent], store, clock: later(), ...quick, onIncompleteTool: 'refuse' })
     const first = await runner.resume('r')
     expect(first).toMatchObject({ status: 'suspended' })
+    expect(done).toEqual([1, 2])
     for (const reason of first.status === 'suspended' ? first.reasons : []) if (reason.type === 'in-doubt') await runner.resolve('r', reason.step, 'rerun')
     expect(await runner.resume('r')).toMatchObject({ status: 'completed' })
-    expect(done).toEqual([0, 1, 2])
+    expect(done).toEqual([1, 2])
   })
 })
 

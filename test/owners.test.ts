@@ -1,7 +1,9 @@
 /** Who drives a run, and how an attempt ends (R9, R10; B5, B9-B11, D1, D2). */
 import { AsyncResource } from 'node:async_hooks'
 import { describe, expect, it } from 'vitest'
+import { systemClock } from '../src/core/clock.ts'
 import { createRunner, defineAgent, memoryStore, type RunEvent } from '../src/index.ts'
+import type { Store } from '../src/journal/store.ts'
 import { later } from './support/crash.ts'
 
 const turn = () => new Promise<void>((resolve) => setImmediate(() => setImmediate(resolve)))
@@ -39,6 +41,29 @@ describe('two that want the same run', () => {
     expect(await other.resume('r')).toEqual({ status: 'completed', result: 'read by attempt 2' })
     gate.resolve()
     expect(await paused).toMatchObject({ code: 'LEASE_LOST' })
+  })
+})
+
+describe('a lease that is over without its owner having noticed', () => {
+  it('lets no step with effects start: it is looked at right before (R9)', async () => {
+    let asleepMs = 0
+    const inner = memoryStore()
+    const store: Store = {
+      ...inner,
+      append: async (runId, batch) => {
+        await inner.append(runId, batch)
+        if (batch.entries.some(({ body }) => body.includes('"step-started"'))) asleepMs = 3_600_000
+      },
+    }
+    let calls = 0
+    const agent = defineAgent('a', async (run) => run.step('pay', () => ++calls))
+    const runner = createRunner({ agents: [agent], store, clock: { ...systemClock, now: () => systemClock.now() + asleepMs }, drainMs: 1 })
+    const outcome = runner.run(agent, 1, { runId: 'r' })
+    while (asleepMs === 0) await turn()
+    await turn()
+    await runner.close()
+    expect(await outcome).toMatchObject({ status: 'suspended' })
+    expect(calls).toBe(0)
   })
 })
 
@@ -151,6 +176,28 @@ describe('who listens', () => {
     await turn()
     process.off('unhandledRejection', note)
     expect(unhandled).toEqual([])
+  })
+})
+
+describe('after the run was suspended', () => {
+  it('what its handler still asks for never settles: nobody acts on an end that there was not (R10)', async () => {
+    const gate = Promise.withResolvers<void>()
+    const told: string[] = []
+    const agent = defineAgent('a', async (run) => {
+      const late = async () => {
+        await gate.promise
+        await run.read('more', () => told.push('ran')).catch(() => told.push('threw'))
+        told.push('settled')
+      }
+      void late()
+      await run.step('pay', () => Promise.reject(Object.assign(new Error('gone'), { code: 'ECONNRESET' }))).catch(() => {})
+      return run.step('pay', () => 'receipt')
+    })
+    const runner = createRunner({ agents: [agent], store: memoryStore(), idleMs: 5 })
+    expect(await runner.run(agent, 1, { runId: 'r' })).toMatchObject({ status: 'suspended', reasons: [{ type: 'in-doubt' }] })
+    gate.resolve()
+    for (let i = 0; i < 10; i++) await turn()
+    expect(told).toEqual([])
   })
 })
 

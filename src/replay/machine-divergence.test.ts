@@ -113,6 +113,13 @@ describe('C11b, R5: a changed conversation', () => {
     expect(['a', 'x', 'c'].map((input) => again.do(step('s', { input }), `live ${input}`).value)).toEqual(['a', 'live x', 'live c'])
   })
 
+  it('a record further on does not answer a step that is asked for earlier', () => {
+    const run = new Scenario()
+    for (const input of ['a', 'b', 'c']) run.do(step('s', { input }), input)
+    const again = run.killed()
+    expect(['a', 'c'].map((input) => again.do(step('s', { input }), `live ${input}`).value)).toEqual(['a', 'live c'])
+  })
+
   it('an effect already made is not repeated without a decision, in whatever words the model asks for it now', () => {
     const run = new Scenario()
     run.do(request('hi', { tools: ['refund'] }), 'A', [asks('refund', 'x', '5 EUR')])

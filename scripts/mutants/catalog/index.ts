@@ -1,0 +1,19 @@
+/** All mutants, in the order of the rules. */
+import type { Mutant } from '../mutant.ts'
+import { divergence } from './divergence.ts'
+import { doubt } from './doubt.ts'
+import { durable } from './durable.ts'
+import { fingerprint } from './fingerprint.ts'
+import { identity } from './identity.ts'
+import { journal } from './journal.ts'
+import { owner } from './owner.ts'
+import { reliability } from './reliability.ts'
+import { replay } from './replay.ts'
+import { sameRun } from './same-run.ts'
+import { suspend } from './suspend.ts'
+import { writeAhead } from './write-ahead.ts'
+
+export const catalog: readonly Mutant[] = [
+  ...identity, ...writeAhead, ...durable, ...replay, ...divergence, ...doubt,
+  ...sameRun, ...fingerprint, ...owner, ...suspend, ...reliability, ...journal,
+]
