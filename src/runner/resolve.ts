@@ -7,7 +7,7 @@ import { encode } from '../journal/codec.ts'
 import type { Decision, EffectRef, StepKind, SuspendReason } from '../journal/entry.ts'
 import type { Store } from '../journal/store.ts'
 import { History } from '../replay/history.ts'
-import type { Message } from '../run/inbox.ts'
+import { takenSeq, type Message } from '../run/inbox.ts'
 import { ownership } from '../run/lease.ts'
 
 export type DecisionInput = 'rerun' | 'skip' | 'reuse' | { readonly result: unknown }
@@ -27,6 +27,7 @@ export async function decide(store: Store, runId: string, step: string, input: D
   if (decision.type === 'reuse' && !question.canReuse) {
     throw new HoldfastError('NOTHING_TO_RESOLVE', `step "${step}" of run "${runId}" has no earlier result to reuse`, { runId, step, advice: 'Choose rerun, skip, or give its result' })
   }
+  await refuseSettled(store, runId, step, question, entries)
   const message: Message = { type: 'decision', step, effect: question.effect, fingerprint: question.fingerprint, since: row.lastSeq, decision }
   if (history.ledger.decisions.some((d) => d.step === step && !d.consumed)) throw resolvedAlready(runId, step)
   const asked = entries.filter(({ entry }) => entry.type === 'decision' && entry.step === step).length
@@ -34,10 +35,22 @@ export async function decide(store: Store, runId: string, step: string, input: D
   if (sent === null) throw resolvedAlready(runId, step)
 }
 
+/** The work itself has told meanwhile how it ended, and the run has not read that yet: it counts, and nothing is left to decide about (C20). */
+async function refuseSettled(store: Store, runId: string, step: string, { effects }: Question, entries: readonly Placed[]): Promise<void> {
+  const taken = entries.reduce((newest, { entry }) => Math.max(newest, takenSeq(entry)), 0)
+  for (const { body } of await store.inbox(runId, taken)) {
+    const message = JSON.parse(body) as Message
+    if (message.type !== 'late-result' || (message.step !== step && !effects.includes(message.step))) continue
+    throw new HoldfastError('NOTHING_TO_RESOLVE', `step "${message.step}" of run "${runId}" has come to its end meanwhile`, { runId, step, advice: 'Resume the run: it goes on with what came of it' })
+  }
+}
+
 const resolvedAlready = (runId: string, step: string): HoldfastError =>
   new HoldfastError('NOTHING_TO_RESOLVE', `step "${step}" of run "${runId}" was resolved already`, { runId, step, advice: 'Resume the run to go on' })
 
 interface Question {
+  /** Ids of the steps whose effect is in question. */
+  readonly effects: readonly string[]
   readonly kind: StepKind
   readonly effect: EffectRef
   /** Of the arguments of the call. */
@@ -48,12 +61,12 @@ interface Question {
 /** What can be decided about a step: it is in doubt, or a call that a suspended run waits with. */
 function questionOf(entries: readonly Placed[], history: History, step: string, isDriven: boolean): Question | undefined {
   const own = history.ledger.effects.get(step)
-  if (own && isInDoubt(own, () => isDriven && own.state === 'started')) return { kind: own.step.kind, effect: own.ref, fingerprint: own.fingerprint, canReuse: false }
+  if (own && isInDoubt(own, () => isDriven && own.state === 'started')) return { effects: [step], kind: own.step.kind, effect: own.ref, fingerprint: own.fingerprint, canReuse: false }
   const reason = lastReasons(entries).find((r) => r.step === step)
   if (!reason) return undefined
   const effects = reason.effects.flatMap((id) => history.ledger.effects.get(id) ?? [])
   const [first] = effects
-  return first && { kind: first.step.kind, effect: first.ref, fingerprint: reason.fingerprint, canReuse: effects.some((effect) => effect.outcome !== undefined) }
+  return first && { effects: reason.effects, kind: first.step.kind, effect: first.ref, fingerprint: reason.fingerprint, canReuse: effects.some((effect) => effect.outcome !== undefined) }
 }
 
 type Waiting = SuspendReason & { readonly type: 'in-doubt' | 'repeat' }
