@@ -188,6 +188,18 @@ describe('a run in this process', () => {
     expect(err.trim().split('\n').map((line) => (JSON.parse(line) as { type: string }).type)).toEqual(['run-started', 'step-started', 'step-finished', 'attempt-ended', 'run-failed'])
   })
 
+  it('that has used what it may ends, shows what it used, and goes on under a higher limit', async () => {
+    const limited = await command(['run', 'desk', '--id', 'r-1', '--max-steps', '2', ...desk])
+    expect(limited).toMatchObject({ code: 1, out: '', err: expect.stringMatching(/limit-reached +maxSteps 2, used 2 +1\n.*\n.*run-failed[^]*holdfast: LIMIT_REACHED: run "r-1" has used 2 of 2 steps .*\n {2}What was done is kept: holdfast resume r-1 goes on .*--max-steps N/) })
+    const shown = (await command(['show', 'r-1', '--store', store])).out
+    expect(shown).toMatch(/^used +2 steps \(1 model, 1 tool\), 30 tokens in, 4 out, \S+ active$/m)
+    expect(shown).toMatch(/^limits +maxSteps 2$/m)
+    expect(await again(['resume', 'r-1', '--json', '--quiet', ...desk])).toMatchObject({ code: 1, out: expect.stringContaining('"inputTokens": 30') })
+    expect(await again(['resume', 'r-1', '--max-steps', '3', '--quiet', ...desk])).toMatchObject({ code: 0, out: 'Order 7 is refunded.\n' })
+    const { usage, limits } = JSON.parse((await command(['show', 'r-1', '--store', store, '--json'])).out) as { usage: object; limits: object }
+    expect([usage, limits]).toMatchObject([{ attempts: 3, steps: { model: 2, tool: 1 }, inputTokens: 60, outputTokens: 8 }, { maxSteps: 3 }])
+  })
+
   it.each(['SIGINT', 'SIGTERM'] as const)('is suspended by %s; a second one would end the process at once', async (signal) => {
     const io = testIo()
     const ending = main(['run', 'slow', '--id', 'r-1', ...desk], io)

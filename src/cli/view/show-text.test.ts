@@ -28,6 +28,7 @@ describe('show', () => {
       status   interrupted: the process that drove it is gone
       created  1970-01-01 00:00:01Z
       updated  1970-01-01 00:00:09Z
+      used     3 steps (1 model, 2 tool), 1200 tokens in, 45 out, 4.0s active
       input    {"note":"\\u001b[2J"}
 
       attempts
