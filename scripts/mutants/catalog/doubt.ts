@@ -7,7 +7,7 @@ export const doubt: readonly Mutant[] = [
     rule: 'R6',
     wrong: 'A call in doubt runs again where nobody said what to do.',
     file: 'src/runner/options.ts',
-    edits: [{ from: "['refuse', 'rerun', 'skip', 'reconcile'], 'refuse')", to: "['refuse', 'rerun', 'skip', 'reconcile'], 'rerun')" }],
+    edits: [{ from: "ON_INCOMPLETE, 'refuse')", to: "ON_INCOMPLETE, 'rerun')" }],
     caughtBy: { file: 'test/doubt.test.ts', name: 'waits, names the call and the ways out, and has called nothing' },
   },
   {

@@ -6,6 +6,7 @@ import { durable } from './durable.ts'
 import { fingerprint } from './fingerprint.ts'
 import { identity } from './identity.ts'
 import { journal } from './journal.ts'
+import { limits } from './limits.ts'
 import { owner } from './owner.ts'
 import { reliability } from './reliability.ts'
 import { replay } from './replay.ts'
@@ -15,5 +16,5 @@ import { writeAhead } from './write-ahead.ts'
 
 export const catalog: readonly Mutant[] = [
   ...identity, ...writeAhead, ...durable, ...replay, ...divergence, ...doubt,
-  ...sameRun, ...fingerprint, ...owner, ...suspend, ...reliability, ...journal,
+  ...sameRun, ...fingerprint, ...owner, ...suspend, ...reliability, ...limits, ...journal,
 ]
