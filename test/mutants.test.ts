@@ -1,5 +1,6 @@
 /** What `npm run mutants` takes for caught, and what not. The mutants themselves are run by it. */
 import { describe, expect, it } from 'vitest'
+import { catalog } from '../scripts/mutants/catalog/index.ts'
 import { inLanes } from '../scripts/mutants/lanes.ts'
 import { mutate, type Mutant } from '../scripts/mutants/mutant.ts'
 import { chosen, readOptions } from '../scripts/mutants/options.ts'
@@ -41,6 +42,14 @@ describe('a mutant', () => {
     ['broken when it names what is not there', reported(['counts to n', 'failed', 'RUN_FAILED: run "r" failed: m is not defined']), 1, 'broken'],
   ] as const)('is %s', (_, report, code, expected) => {
     expect(verdict(report, code)).toBe(expected)
+  })
+})
+
+describe('the catalog', () => {
+  it('has mutants for each rule that keeps runs right, each with a name and a mistake of its own', () => {
+    expect([...new Set(catalog.map(({ rule }) => rule))]).toEqual(expect.arrayContaining(['R1', 'R2', 'R3', 'R4', 'R5', 'R6', 'R7', 'R8', 'R9', 'R10', 'R16']))
+    expect(new Set(catalog.map(({ name }) => name)).size).toBe(catalog.length)
+    expect(catalog.filter(({ edits }) => edits.length === 0 || edits.some(({ from, to }) => from === '' || from === to))).toEqual([])
   })
 })
 
