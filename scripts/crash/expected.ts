@@ -71,7 +71,7 @@ export function expectedOf(point: Point, policy: Policy): Expected {
   }
   if (policy.redo) return redone(plain, { inDoubt, recorded })
   if (policy.program === 'effect-key') return withSecondCall(plain, before, inDoubt)
-  if (policy.program === 'hosted') return { ...plain, keys: 0, requests: 1 + executions + askedAgain, told: ['nothing'] }
+  if (policy.program === 'hosted') return requested(plain, policy, responded)
   return plain
 }
 
@@ -83,6 +83,12 @@ function redone(plain: Expected, { inDoubt, recorded }: { inDoubt: boolean; reco
   const question = { step: '1~1/c:pay', effects: ['1/c:pay'] }
   const questions: Question[] = recorded ? [{ type: 'repeat', ...question }] : inDoubt ? [{ type: 'in-doubt', ...question }] : []
   return { ...plain, questions, requests: 5, reads: 2 }
+}
+
+/** The requests themselves are the effects, so the one before the step under trial is in doubt too where it was sent and its answer is not recorded. */
+function requested(plain: Expected, { response, asks }: Policy, responded: boolean): Expected {
+  const questions: readonly Question[] = !responded && asks ? [{ type: 'in-doubt', step: response, effects: [response] }] : plain.questions
+  return { ...plain, keys: 0, questions, requests: 1 + plain.executions + (responded ? 0 : 1), told: ['nothing'] }
 }
 
 /** After the call for order 1 come one for order 2, which is another effect, and one more for order 1. */

@@ -66,7 +66,7 @@ export const POLICIES = {
   'skipped-step': { ...step, doubt: 'skip', caller: 'skip' },
   'idempotent-step': { ...step, step: 'idempotent', writesAhead: false },
   read: { ...step, step: 'read', writesAhead: false },
-  // The model request itself is the effect.
+  // Each model request is the effect: it offers tools that the provider executes.
   hosted: { ...hosted, doubt: 'rerun', asks: true },
   'hosted-rerun': { ...hosted, doubt: 'rerun', caller: 'rerun' },
   'hosted-read-only': { ...hosted, writesAhead: false, hostedReadOnly: true },
