@@ -1,5 +1,5 @@
 /** Written ahead, and durable before it is announced (R2, R3): seen through stores that are slow or refuse. */
-import { generateText, stepCountIs, streamText, tool } from 'ai'
+import { generateText, stepCountIs, tool } from 'ai'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { createRunner, defineAgent, memoryStore, type RunEvent } from '../src/index.ts'
@@ -83,14 +83,15 @@ describe('while a record is on its way to the store (R3)', () => {
     const parts: string[] = []
     const model = testModel(() => ({ text: 'ok' }))
     const agent = defineAgent('a', async (run) => {
-      for await (const { type } of streamText({ model: run.model(model), prompt: 'x' }).fullStream) parts.push(type)
+      const { stream } = await run.model(model).doStream({ prompt: [{ role: 'user', content: [{ type: 'text', text: 'x' }] }] })
+      for await (const { type } of stream) parts.push(type)
     })
     const onItsWay = dying.killAt(/"step-ended"/)
     void createRunner({ agents: [agent], store: dying.store }).run(agent, 1, { runId: 'r' })
     await onItsWay
     await quiet()
     expect(parts).toContain('text-delta')
-    expect(parts.filter((type) => type.startsWith('finish'))).toEqual([])
+    expect(parts).not.toContain('finish')
   })
 
   it.each([
