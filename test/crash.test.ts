@@ -104,7 +104,7 @@ describe('the command line', () => {
   it('runs everything by default, and only the named points where one is named', () => {
     expect(readOptions(['--seed', '7'])).toMatchObject({ seed: 7, kills: 500, named: true })
     expect(readOptions(['--quick'])).toMatchObject({ kills: 40, named: true })
-    expect(readOptions(['--point', 'in-tool', '--policy', 'skip'])).toMatchObject({ kills: 0, point: 'in-tool', policy: 'skip' })
+    expect(readOptions(['--point', 'in-tool', '--policy', 'skip'])).toMatchObject({ kills: 0, point: 'in-tool', policies: ['skip'] })
     expect(readOptions(['--seed', '7', '--kill', '41'])).toMatchObject({ kill: 41, named: false })
   })
 

@@ -3,7 +3,7 @@ import { onGrounds, inLanes, type Grounds } from './grounds.ts'
 import type { Options } from './options.ts'
 import { tryPayment, type PaymentVerdict } from './payment-trial.ts'
 import { POINTS, type Point } from './points.ts'
-import { POLICY_NAMES, type PolicyName } from './policies.ts'
+import type { PolicyName } from './policies.ts'
 import { KILLS_A_RUN, travel, tryTrip, type TripVerdict } from './trip-trial.ts'
 import { tripViolations } from './trip-verdict.ts'
 
@@ -33,10 +33,10 @@ export async function crash(options: Options, watching: Watching = {}): Promise<
   })
 }
 
-async function allPayments({ point, policy, named }: Options, lanes: readonly Grounds[], { onPayment }: Watching): Promise<PaymentVerdict[]> {
+async function allPayments({ point, policies, named }: Options, lanes: readonly Grounds[], { onPayment }: Watching): Promise<PaymentVerdict[]> {
   if (!named) return []
-  const cases = POLICY_NAMES.filter((name) => policy === undefined || name === policy)
-    .flatMap((name) => POINTS.filter((p) => point === undefined || p === point).map((p): readonly [Point, PolicyName] => [p, name]))
+  const points = POINTS.filter((p) => point === undefined || p === point)
+  const cases = policies.flatMap((name) => points.map((p): readonly [Point, PolicyName] => [p, name]))
   const verdicts: PaymentVerdict[] = []
   await inLanes(cases, lanes, async ([p, name], grounds) => {
     const verdict = await tryPayment(p, name, grounds)

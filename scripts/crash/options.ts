@@ -3,7 +3,7 @@ import { parseArgs } from 'node:util'
 import { systemRandom } from '../../src/core/random.ts'
 import { integer, UsageError } from '../usage.ts'
 import { POINTS, type Point } from './points.ts'
-import { POLICY_NAMES, type PolicyName } from './policies.ts'
+import { POLICY_NAMES, QUICK_POLICIES, type PolicyName } from './policies.ts'
 import type { Dropped } from './protocol.ts'
 
 export interface Options {
@@ -15,7 +15,7 @@ export interface Options {
   /** The named points too. */
   readonly named: boolean
   readonly point: Point | undefined
-  readonly policy: PolicyName | undefined
+  readonly policies: readonly PolicyName[]
   readonly drop: Dropped | undefined
   readonly json: boolean
 }
@@ -23,12 +23,14 @@ export interface Options {
 const QUICK_KILLS = 40
 const KILLS = 500
 
+const marked = (from: number, to?: number): string => POLICY_NAMES.slice(from, to).map((name) => (QUICK_POLICIES.includes(name) ? `${name}*` : name)).join(', ')
+
 export const HELP = `Usage: npm run crash -- [options]
 
 Real processes over a SQLite file, ended with SIGKILL: at named points around a step, for each policy, and at random times by the wall
 clock. The outside world counts the effects, in another process, and is the judge.
 
-  --quick          all named points, ${QUICK_KILLS} random kills
+  --quick          all named points, a policy for each rule (*), ${QUICK_KILLS} random kills
   --kills N        kills at random times (default ${KILLS}; 0: none)
   --seed S         an integer; the same seed plans the same times (default: random, printed)
   --kill K         only the run with the random kill number K, of this seed
@@ -40,9 +42,9 @@ clock. The outside world counts the effects, in another process, and is the judg
 
 Points:   ${POINTS.slice(0, 5).join(', ')},
           ${POINTS.slice(5).join(', ')}
-Policies: ${POLICY_NAMES.slice(0, 9).join(', ')},
-          ${POLICY_NAMES.slice(9, 18).join(', ')},
-          ${POLICY_NAMES.slice(18).join(', ')}
+Policies: ${marked(0, 8)},
+          ${marked(8, 15)},
+          ${marked(15)}
 
 Examples:
   npm run crash                                                  everything
@@ -70,7 +72,7 @@ export function readOptions(args: readonly string[]): Options | undefined {
     kill,
     named: kill === undefined,
     point,
-    policy,
+    policies: policy !== undefined ? [policy] : values.quick && !isNamedOnly ? QUICK_POLICIES : POLICY_NAMES,
     drop: oneOf('--drop', values.drop, ['step-started', 'step-ended'] as const),
     json: values.json ?? false,
   }

@@ -79,4 +79,9 @@ export type PolicyName = keyof typeof POLICIES
 
 export const POLICY_NAMES = Object.keys(POLICIES) as PolicyName[]
 
+/** One for each rule: for when there is little time. */
+export const QUICK_POLICIES: readonly PolicyName[] = [
+  'refuse-rerun', 'refuse-result', 'skip', 'reconcile', 'idempotent', 'composite-inside', 'composite-call', 'step', 'read', 'hosted', 'effect-key', 'redo-reuse',
+]
+
 export const policyOf = (name: PolicyName): Policy => POLICIES[name]
