@@ -3,7 +3,7 @@ import { generateText, stepCountIs, tool } from 'ai'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { sleep } from '../src/core/clock.ts'
-import { createRunner, currentStep, defineAgent, HoldfastError, memoryStore, type Agent, type RunEvent, type RunLimits, type RunnerOptions, type Store } from '../src/index.ts'
+import { createRunner, currentRun, currentStep, defineAgent, HoldfastError, memoryStore, type Agent, type RunEvent, type RunLimits, type RunnerOptions, type Store } from '../src/index.ts'
 import { manualClock, type ManualClock } from '../src/testing/index.ts'
 import { mortal } from './support/crash.ts'
 import { testModel } from './support/model.ts'
@@ -105,6 +105,36 @@ describe('the active time of a run', () => {
     expect(await ending(clock, runner.resume('r', { limits: { runMs: 500 } }))).toMatchObject({ outcome: { status: 'completed', result: 'done' } })
   })
 
+  it('that is used up lets a replay take its time as long as it gets on', async () => {
+    const { clock, store, agent, runner } = scene(async (run) => {
+      for (let n = 1; n <= 4; n++) {
+        await run.step(`work ${n}`, { idempotent: true }, () => n)
+        await sleep(clock, 3_000)
+      }
+      return 'done'
+    })
+    await killed(clock, store, agent, { ms: 20_000, entry: /"run-ended"/ })
+    expect(await ending(clock, runner.resume('r', { limits: { runMs: 1_000 } }))).toMatchObject({ outcome: { status: 'completed', result: 'done' } })
+  })
+
+  it('that is used up lets what was done inside a composite tool replay', async () => {
+    const model = testModel((turn) => (turn === 0 ? { calls: [{ id: 'x', tool: 'outer', input: {} }] } : { text: 'done' }))
+    const outer = tool({ inputSchema: z.object({}), execute: async () => {
+      await currentRun()!.step('one', () => sleep(clock, 2_000))
+      return currentRun()!.step('two', () => sleep(clock, 2_000))
+    } })
+    const { clock, store, agent, resume, runner, events } = scene(async (run) =>
+      (await generateText({ model: run.model(model), tools: run.tools({ outer }, { outer: { composite: true } }), prompt: 'go', stopWhen: stepCountIs(3) })).text)
+    await killed(clock, store, agent, { ms: 3_000, entry: /"step-started".*"two"/ })
+    for (const limits of [{ runMs: 2_000 }, { runMs: 60_000, deadline: START + 10_000 }]) {
+      events.length = 0
+      expect(await resume(limits)).toMatchObject({ error: { code: 'RUN_TIMEOUT', step: '0/c:x/1' } })
+      expect(events.filter(({ type }) => type === 'step-replayed')).toMatchObject([{ step: '0' }, { step: '0/c:x/0' }])
+    }
+    await resume({ deadline: Infinity })
+    expect(await runner.get('r')).toMatchObject({ status: 'completed' })
+  })
+
   it('of an attempt that was killed counts until its last record', async () => {
     const { clock, store, agent, runner } = scene(async (run) => {
       await run.step('one', { idempotent: true }, () => sleep(clock, 3_000))
@@ -131,6 +161,17 @@ describe('the active time of a run', () => {
     }, { timeouts: { runMs: 2_000 } })
     expect(await run()).toMatchObject({ error: { code: 'RUN_TIMEOUT' }, at: 2_000 })
     expect(await resume()).toMatchObject({ error: { code: 'RUN_TIMEOUT' } })
+    expect(await resume({ runMs: 20_000 })).toMatchObject({ error: { code: 'RUN_TIMEOUT' } })
+  })
+
+  it('decides nothing about what it cuts: an effect is in doubt, a read is open', async () => {
+    const { run, runner, clock, resume } = scene(async (run) => Promise.all([
+      run.branch('a', () => run.step('pay', () => new Promise(() => {}))), run.branch('b', () => run.read('look', () => sleep(clock, 9_000))),
+    ]))
+    expect(await run({ runMs: 2_000 })).toMatchObject({ error: { code: 'RUN_TIMEOUT' } })
+    const types = (await runner.history('r')).map(({ entry }) => entry.type)
+    expect(types).toEqual(['run-created', 'attempt-started', 'step-started', 'run-ended', 'attempt-ended'])
+    expect(await resume({ runMs: 60_000 })).toMatchObject({ outcome: { status: 'suspended', reasons: [{ type: 'in-doubt' }] } })
   })
 })
 
