@@ -156,6 +156,7 @@ describe('the active time of a run', () => {
 
   it('ends a handler that hangs while nothing new is done', async () => {
     const { run, resume, clock } = scene(async (run) => {
+      await run.read('first', () => 1)
       if (run.attempt > 1) await new Promise(() => {})
       await run.step('work', { idempotent: true }, () => sleep(clock, 3_000))
     }, { timeouts: { runMs: 2_000 } })
