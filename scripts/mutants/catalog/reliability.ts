@@ -56,7 +56,7 @@ export const reliability: readonly Mutant[] = [
     wrong: 'An error in a stream is passed on as if it were a part of the answer.',
     file: 'src/ai-sdk/stream.ts',
     edits: [{ from: "if (part.type === 'error') throw asBroken(part.error)", to: '' }],
-    caughtBy: { file: 'test/streams.test.ts', name: 'by an error part after two deltas is driven again, and no text is joined (A2)' },
+    caughtBy: { file: 'test/streams.test.ts', name: 'is an error for who reads fullStream' },
   },
   {
     name: 'final failure is the end of a text',
