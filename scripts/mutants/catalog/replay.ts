@@ -31,7 +31,7 @@ export const replay: readonly Mutant[] = [
     rule: 'R4',
     wrong: 'A step whose record is missing, beside others that have theirs, ends replay in its branch.',
     file: 'src/replay/match.ts',
-    edits: [{ from: 'const hole = branch.hole()', to: 'const hole = [branch.hole()].find(() => false)' }],
+    edits: [{ from: "if (hole !== undefined) return { type: 'hole'", to: "if (hole !== undefined && !branch) return { type: 'hole'" }],
     caughtBy: { file: 'src/replay/machine-branches.test.ts', name: 'G3: killed after the second of two equal ones, that one replays' },
   },
   {
