@@ -1,25 +1,28 @@
-/** The provider packages of the AI SDK, asked as a durable model asks them: what it throws is what a run classifies. */
+/** The provider packages of the AI SDK, asked as a durable model asks them. */
 import { createAnthropic } from '@ai-sdk/anthropic'
 import { createGoogle } from '@ai-sdk/google'
 import { createOpenAI } from '@ai-sdk/openai'
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
-import type { LanguageModelV4, LanguageModelV4CallOptions } from '@ai-sdk/provider'
+import type { LanguageModelV4, LanguageModelV4CallOptions, LanguageModelV4GenerateResult } from '@ai-sdk/provider'
 import { asBroken } from '../../../src/ai-sdk/broken.ts'
+import type { RecordedResponse } from '../../../src/ai-sdk/recording.ts'
 import { PassedOn, readStream } from '../../../src/ai-sdk/stream.ts'
 import type { Asking, Client, Dialect } from './client.ts'
 
-const apiKey = 'invented'
+type Fetch = typeof globalThis.fetch
 
-/** The model of each package behind a base URL. */
+const settings = (baseURL: string, fetch?: Fetch) => ({ baseURL, apiKey: 'invented', ...(fetch && { fetch }) })
+
+/** The model of each package behind a base URL. `fetch`: instead of Node's own. */
 export const MODELS = {
-  '@ai-sdk/openai': (url: string) => createOpenAI({ baseURL: url, apiKey }).responses('gpt-5-nano'),
-  '@ai-sdk/openai chat': (url: string) => createOpenAI({ baseURL: url, apiKey }).chat('gpt-4.1-mini'),
-  '@ai-sdk/anthropic': (url: string) => createAnthropic({ baseURL: url, apiKey })('claude-haiku-4-5'),
-  '@ai-sdk/google': (url: string) => createGoogle({ baseURL: url, apiKey })('gemini-2.5-flash'),
-  '@ai-sdk/openai-compatible': (url: string) => createOpenAICompatible({ name: 'compatible', baseURL: url, apiKey })('model'),
-} satisfies Readonly<Record<string, (url: string) => LanguageModelV4>>
+  '@ai-sdk/openai': (url: string, fetch?: Fetch) => createOpenAI(settings(url, fetch)).responses('gpt-5-nano'),
+  '@ai-sdk/openai chat': (url: string, fetch?: Fetch) => createOpenAI(settings(url, fetch)).chat('gpt-4.1-mini'),
+  '@ai-sdk/anthropic': (url: string, fetch?: Fetch) => createAnthropic(settings(url, fetch))('claude-haiku-4-5'),
+  '@ai-sdk/google': (url: string, fetch?: Fetch) => createGoogle(settings(url, fetch))('gemini-2.5-flash'),
+  '@ai-sdk/openai-compatible': (url: string, fetch?: Fetch) => createOpenAICompatible({ name: 'compatible', ...settings(url, fetch) })('model'),
+} satisfies Readonly<Record<string, (url: string, fetch?: Fetch) => LanguageModelV4>>
 
-const DIALECTS: Readonly<Record<keyof typeof MODELS, Dialect>> = {
+export const DIALECTS: Readonly<Record<keyof typeof MODELS, Dialect>> = {
   '@ai-sdk/openai': 'responses',
   '@ai-sdk/openai chat': 'chat',
   '@ai-sdk/anthropic': 'anthropic',
@@ -33,18 +36,23 @@ const callOf = ({ signal, timeoutMs }: Asking): LanguageModelV4CallOptions => {
   return { prompt: [{ role: 'user', content: [{ type: 'text', text: 'hi' }] }], ...(abortSignal && { abortSignal }) }
 }
 
+/** As a durable model asks: what is thrown is what a run classifies. */
+export async function generate(model: LanguageModelV4, asking: Asking): Promise<LanguageModelV4GenerateResult> {
+  try {
+    return await model.doGenerate(callOf(asking))
+  } catch (error) {
+    throw asBroken(error)
+  }
+}
+
+export async function stream(model: LanguageModelV4, asking: Asking): Promise<RecordedResponse> {
+  const live = await model.doStream(callOf(asking))
+  return readStream(live, new PassedOn(), { id: 'r', timestamp: new Date(0), modelId: 'm' }, asking.signal ?? new AbortController().signal, () => {})
+}
+
 export const aiSdkClients: readonly Client[] = Object.entries(MODELS).map(([name, model]) => ({
   name,
   dialect: DIALECTS[name as keyof typeof MODELS],
-  generate: async (asking) => {
-    try {
-      return await model(asking.url).doGenerate(callOf(asking))
-    } catch (error) {
-      throw asBroken(error)
-    }
-  },
-  stream: async (asking) => {
-    const live = await model(asking.url).doStream(callOf(asking))
-    return readStream(live, new PassedOn(), { id: 'r', timestamp: new Date(0), modelId: 'm' }, asking.signal ?? new AbortController().signal, () => {})
-  },
+  generate: async (asking) => generate(model(asking.url), asking),
+  stream: async (asking) => stream(model(asking.url), asking),
 }))
