@@ -33,11 +33,13 @@ export function tableOf(judged: readonly Judged[]): string {
   ].join('\n')
 }
 
-/** What has to be done about those that were not caught. */
-export const complaintOf = ({ mutant, verdict }: Judged): string =>
-  `"${mutant.name}" (${mutant.rule}, ${mutant.file}) ${verdict.type === 'survived' ? 'survived' : `is broken: ${(verdict as { message?: string }).message ?? ''}`}
+/** What has to be done about one that was not caught. */
+export function complaintOf({ mutant, verdict }: Judged): string {
+  const what = verdict.type === 'broken' ? `is broken: ${verdict.message}` : verdict.type
+  return `"${mutant.name}" (${mutant.rule}, ${mutant.file}) ${what}
     ${mutant.wrong}
     must be caught by ${testOf(mutant.caughtBy)}`
+}
 
 /** The list without running anything. */
 export const listOf = (mutants: readonly Mutant[]): string =>

@@ -45,12 +45,4 @@ export const durable: readonly Mutant[] = [
     edits: [{ from: 'if (shared.length > 1 &&', to: 'if (shared.length > 1e9 &&' }],
     caughtBy: { file: 'src/journal/writer.test.ts', name: 'lets what is written in one turn share an append, in order, and tells each write its place' },
   },
-  {
-    name: 'effects of a response that was not recorded',
-    rule: 'R4',
-    wrong: 'The calls of a response that the store refused run, and nothing will say who asked for them.',
-    file: 'src/run/live.ts',
-    edits: [{ from: 'for (const response of drive.unrecordedResponses) {', to: 'for (const response of [] as string[]) {' }],
-    caughtBy: { file: 'test/durable.test.ts', name: 'is not called for a response that could not be recorded (R4)' },
-  },
 ]

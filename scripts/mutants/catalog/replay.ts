@@ -66,4 +66,12 @@ export const replay: readonly Mutant[] = [
     edits: [{ from: 'this.#responses.set(responseId, step)', to: '' }],
     caughtBy: { file: 'test/divergence.test.ts', name: 'a response that does not validate is not replayed for ever (C36)' },
   },
+  {
+    name: 'effects of a response that was not recorded',
+    rule: 'R4',
+    wrong: 'The calls of a response that the store refused run, and nothing will say who asked for them.',
+    file: 'src/run/live.ts',
+    edits: [{ from: 'for (const response of drive.unrecordedResponses) {', to: 'for (const response of [] as string[]) {' }],
+    caughtBy: { file: 'test/durable.test.ts', name: 'is not called for a response that could not be recorded (R4)' },
+  },
 ]
