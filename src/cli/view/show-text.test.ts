@@ -32,9 +32,9 @@ describe('show', () => {
       input    {"note":"\\u001b[2J"}
 
       attempts
-        #  STARTED               ENDING     REPLAYED  RECORDED  NOT RECORDED
-        1  1970-01-01 00:00:02Z  suspended         0         2
-        2  1970-01-01 00:00:07Z  killed            -         -  -
+        #  STARTED               ENDING     SUMMARY
+        1  1970-01-01 00:00:02Z  suspended  replayed 0 steps (0 model, 0 tool, 0 othe…
+        2  1970-01-01 00:00:07Z  killed     -
 
       steps
         STEP             WHAT             STATE      #  REPLAYED  TRIES  TIME   TOKENS

@@ -1,4 +1,5 @@
 /** A run's view as text for a terminal. */
+import { describeSummary } from '../../run/events.ts'
 import { CHOICES } from '../hint.ts'
 import { jsonLine } from '../json.ts'
 import { durationText, timeText } from '../moment.ts'
@@ -72,13 +73,8 @@ function shown(value: unknown): string {
 }
 
 function attemptLines(view: RunView, { width, paint }: TextOptions): string[] {
-  const columns: Column[] = [
-    { title: '#', align: 'right' }, { title: 'STARTED' }, { title: 'ENDING' }, { title: 'REPLAYED', align: 'right' }, { title: 'RECORDED', align: 'right' }, { title: 'NOT RECORDED', cut: 'end' },
-  ]
-  const sum = (counts: object | undefined): string => (counts ? String(Object.values(counts as Record<string, number>).reduce((total, n) => total + n, 0)) : '-')
-  const rows = view.attempts.map(({ attempt, startedAt, ending, summary }) => [
-    String(attempt), timeText(startedAt), ending, sum(summary?.replayed), sum(summary?.recorded), summary ? summary.unrecorded.join(', ') : '-',
-  ])
+  const columns: Column[] = [{ title: '#', align: 'right' }, { title: 'STARTED' }, { title: 'ENDING' }, { title: 'SUMMARY', cut: 'end' }]
+  const rows = view.attempts.map(({ attempt, startedAt, ending, summary }) => [String(attempt), timeText(startedAt), ending, summary ? describeSummary(summary) : '-'])
   return rows.length === 0 ? [] : table(columns, rows, { width: inner(width), paint })
 }
 
