@@ -1,6 +1,6 @@
 /** Decisions about effects: which of them answer a step (R5: a decision belongs to the effect and is consumed by the next start). */
 import type { EffectRef } from '../journal/entry.ts'
-import { parentOf, turnOf } from '../replay/identity.ts'
+import { isCalled, parentOf, turnOf } from '../replay/identity.ts'
 import { isExpected } from './doubt.ts'
 import type { Effect, Ledger, TakenDecision } from './ledger.ts'
 
@@ -61,7 +61,5 @@ const asksTheSame = (decision: TakenDecision, call: DecidedCall): boolean => cal
 /** Two calls that were asked for at the same turn: a model that is asked anew gives its calls new ids. */
 function areOfOneResponse(a: string, b: string): boolean {
   const [one, other] = [turnOf(a), turnOf(b)]
-  return isCall(one) && isCall(other) && parentOf(one) === parentOf(other)
+  return isCalled(one) && isCalled(other) && parentOf(one) === parentOf(other)
 }
-
-const isCall = (turn: string): boolean => turn.slice(turn.lastIndexOf('/') + 1).startsWith('c:')

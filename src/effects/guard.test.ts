@@ -41,13 +41,15 @@ class Scene {
   }
   /** Paths under which nothing can be asked for any more. */
   readonly gone = new Set<string>()
+  /** Records that nobody has asked for, and that the call may be one of. */
+  rivals: string[] = []
   /** What other calls are using up. */
   readonly taken = { effects: new Set<string>(), decisions: new Set<number>() }
   ask(step: string, { args = 'order 1', key = '', ...policy }: { args?: string; key?: string } & Partial<EffectPolicy> = {}): GuardVerdict {
     return guard(
       this.ledger,
       { step, branch: '', ref: { name: 'refund', key }, fingerprint: args, policy: { onIncomplete: 'refuse', allowRepeat: false, keyed: false, ...policy } },
-      { isRunning: (id) => this.running.has(id), asked: this.asked, taken: this.taken, isGone: (step) => this.gone.has(step) },
+      { isRunning: (id) => this.running.has(id), asked: this.asked, taken: this.taken, isGone: (step) => this.gone.has(step), rivals: this.rivals },
     )
   }
   /** Carries a verdict out as `run/` does: what it consumes, then the start. */
@@ -55,6 +57,10 @@ class Scene {
     if (verdict.type !== 'start') throw new Error(`"${step}" must not start: ${verdict.type}`)
     this.#apply({ type: 'consumed', at: 6, step, ...verdict.consumes })
     return this.started(step, args)
+  }
+
+  consumes(step: string, verdict: GuardVerdict): this {
+    return 'consumes' in verdict ? this.#apply({ type: 'consumed', at: 6, step, ...verdict.consumes }) : this
   }
 
   #apply(entry: Entry): this {
@@ -67,7 +73,7 @@ const scene = (): Scene => new Scene()
 const startOf = (effects: string[] = [], decisions: number[] = []): GuardVerdict => ({ type: 'start', consumes: { effects, decisions } })
 const skipOf = (effects: string[] = [], decisions: number[] = []): GuardVerdict => ({ type: 'skip', consumes: { effects, decisions } })
 const answerOf = (outcome: Outcome, effects: string[] = [], decisions: number[] = []): GuardVerdict => ({ type: 'answer', outcome, consumes: { effects, decisions } })
-const waitOf = (why: 'in-doubt' | 'repeat', ...ids: string[]): unknown => ({ type: 'wait', why, about: expect.any(String) as string, effects: ids.map((id): unknown => expect.objectContaining({ step: refOf(id) })) })
+const waitOf = (why: 'in-doubt' | 'repeat', ...ids: string[]): unknown => ({ type: 'wait', why, effects: ids.map((id): unknown => expect.objectContaining({ step: refOf(id) })) })
 
 describe('a step that was interrupted itself (C1)', () => {
   it.each<[EffectPolicy['onIncomplete'], unknown]>([
@@ -106,8 +112,8 @@ describe('a step that was interrupted itself (C1)', () => {
     expect(doubt.ask('a', { onIncomplete: 'reconcile' })).toEqual(waitOf('in-doubt', 'a'))
   })
 
-  it('takes the newest of two decisions', () => {
-    expect(scene().started('a').decided('a', 'rerun').decided('a', 'skip').ask('a')).toEqual(skipOf([], [2]))
+  it('takes the newest of two decisions, and the older one goes with it', () => {
+    expect(scene().started('a').decided('a', 'rerun').decided('a', 'skip').ask('a')).toEqual(skipOf([], [2, 1]))
   })
 
   it('uses the decision up with its start: the next doubt is another question', () => {
@@ -319,5 +325,23 @@ describe('a call that would repeat a superseded effect (C11b, C38)', () => {
 
   it('passes by a decision made while the effect was in doubt, when the program has diverged since', () => {
     expect(scene().started('a').decided('a', 'rerun').superseded('a').ask('b')).toEqual(startOf(['a'], [1]))
+  })
+
+  it('is asked about what another record did that it may be itself, at another turn, as long as nobody has claimed that one', () => {
+    const twin = scene().done('1/c:a')
+    expect(twin.ask('0/c:b')).toEqual(startOf())
+    twin.rivals = ['1']
+    expect(twin.ask('0/c:b')).toEqual(waitOf('repeat', '1/c:a'))
+    expect(twin.ask('0/c:b', { allowRepeat: true })).toEqual(startOf())
+    expect(twin.decided('0/c:b', 'rerun').ask('0/c:b')).toEqual(startOf(['1/c:a'], [1]))
+  })
+
+  it('stands again when its record is superseded after it was used up: nobody was asked about making it once more', () => {
+    const scenery = scene().doubtful('a').settled('a', { type: 'completed', outcome: value('done a') })
+    const answer = scenery.ask('b')
+    expect(answer).toEqual(answerOf(value('done a'), ['a']))
+    scenery.consumes('b', answer)
+    expect(scenery.ask('c')).toEqual(startOf())
+    expect(scenery.superseded('a').ask('a~1')).toEqual(waitOf('repeat', 'a'))
   })
 })

@@ -2,7 +2,7 @@
 import type { EffectRef, Outcome } from '../journal/entry.ts'
 import { clearedBy, decisionAbout, decisionFor, decisionOf, sameEffect, type DecisionContext } from './decision.ts'
 import { isExpected, isInDoubt, isUnknown } from './doubt.ts'
-import { turnOf } from '../replay/identity.ts'
+import { isWithin, turnOf } from '../replay/identity.ts'
 import { wouldBeRepeated, type Effect, type Ledger, type TakenDecision } from './ledger.ts'
 
 /** What a tool's policy says about effects. */
@@ -37,9 +37,8 @@ export type GuardVerdict =
   | { readonly type: 'skip'; readonly consumes: Consumption }
   /** Ask the outside world about this effect, append what it says, and guard again. */
   | { readonly type: 'reconcile'; readonly effect: Effect }
-  /** `in-doubt`: nobody knows whether `effects` happened. `repeat`: they did, and this call would do it again. */
-  /** `about`: the step that somebody has to decide about. */
-  | { readonly type: 'wait'; readonly why: 'in-doubt' | 'repeat'; readonly about: string; readonly effects: readonly Effect[] }
+  /** Somebody has to decide about the call. `in-doubt`: nobody knows whether `effects` happened. `repeat`: they did, and this call would do it again. */
+  | { readonly type: 'wait'; readonly why: 'in-doubt' | 'repeat'; readonly effects: readonly Effect[] }
 
 export interface GuardContext {
   readonly isRunning: (step: string) => boolean
@@ -49,9 +48,18 @@ export interface GuardContext {
   readonly taken: { readonly effects: ReadonlySet<string>; readonly decisions: ReadonlySet<number> }
   /** Nothing can be asked for under this path any more. */
   readonly isGone: (step: string) => boolean
+  /** Records that nobody has asked for yet, and that the call may be one of, or stand in, at another turn: what they did would be done again. */
+  readonly rivals: readonly string[]
 }
 
 export function guard(ledger: Ledger, call: GuardedCall, context: GuardContext): GuardVerdict {
+  const verdict = judge(ledger, call, context)
+  if (!('consumes' in verdict)) return verdict
+  const { effects, decisions } = verdict.consumes
+  return { ...verdict, consumes: { effects, decisions: [...decisions, ...leftOver(ledger, call, decisions)] } }
+}
+
+function judge(ledger: Ledger, call: GuardedCall, context: GuardContext): GuardVerdict {
   const effects: string[] = []
   const decisions: number[] = []
   const consumes: Consumption = { effects, decisions }
@@ -74,7 +82,7 @@ export function guard(ledger: Ledger, call: GuardedCall, context: GuardContext):
     } else if (isUnknown(own, context.isRunning)) {
       if (call.policy.onIncomplete === 'skip') return { type: 'skip', consumes }
       if (call.policy.onIncomplete === 'reconcile' && !context.asked.has(own.step.id)) return { type: 'reconcile', effect: own }
-      if (call.policy.onIncomplete !== 'rerun') return { type: 'wait', why: 'in-doubt', about: call.step, effects: [own] }
+      if (call.policy.onIncomplete !== 'rerun') return { type: 'wait', why: 'in-doubt', effects: [own] }
     }
   }
 
@@ -88,7 +96,7 @@ export function guard(ledger: Ledger, call: GuardedCall, context: GuardContext):
         decisions.push(settled.inbox)
         return carryOut(settled, outcomeLike(ledger, call), consumes)
       }
-      return { type: 'start', consumes: { effects, decisions: [...decisions, ...leftOver(ledger, call, decisions)] } }
+      return { type: 'start', consumes }
     }
 
     const decided = decisionFor(ledger, decidedCall, blockers, deciding)
@@ -104,7 +112,7 @@ export function guard(ledger: Ledger, call: GuardedCall, context: GuardContext):
     }
 
     // Settled after its caller was told "unknown": the same effect is answered with what it turned out to be.
-    const known = blockers.find((b) => !b.superseded && b.state === 'completed' && (call.policy.keyed || b.fingerprint === call.fingerprint))
+    const known = blockers.find((b) => !b.superseded && b.told === 'unknown' && b.state === 'completed' && (call.policy.keyed || b.fingerprint === call.fingerprint))
     if (known?.outcome) {
       return { type: 'answer', outcome: known.outcome, consumes: { effects: [...effects, known.step.id], decisions } }
     }
@@ -113,27 +121,28 @@ export function guard(ledger: Ledger, call: GuardedCall, context: GuardContext):
       const next = doubtful.find((b) => !context.asked.has(b.step.id))
       if (next) return { type: 'reconcile', effect: next }
     }
-    // It was decided about already: what is left to decide about is what it waits for.
-    const inQuestion = doubtful.length > 0 ? doubtful : blockers
-    const about = decisionAbout(ledger, call.step, deciding) ? inQuestion[0]!.step.id : call.step
-    return { type: 'wait', why: doubtful.length > 0 ? 'in-doubt' : 'repeat', about, effects: inQuestion }
+    return doubtful.length > 0 ? { type: 'wait', why: 'in-doubt', effects: doubtful } : { type: 'wait', why: 'repeat', effects: blockers }
   }
 }
 
 /** Effects of the same name and key that stand in the way of a new start. */
 function blockersOf(ledger: Ledger, call: GuardedCall, context: GuardContext): Effect[] {
-  return ledger.standing(call.ref).filter((effect) => {
+  return [...new Set([...ledger.standing(call.ref), ...ofRivals(ledger, call, context)])].filter((effect) => {
     if (effect.step.id === call.step || context.taken.effects.has(effect.step.id)) return false
-    if (effect.superseded && mayRepeat(effect, call.policy, context)) return false
     // Its own call comes back and is settled, by a decision or by running again, before this call or after it: two that were
     // interrupted side by side must not wait for each other.
     if (isExpected(effect) && isSettledByItsCall(ledger, effect, call.policy)) return false
-    return isInDoubt(effect, context.isRunning) || wouldBeRepeated(effect)
+    if (isInDoubt(effect, context.isRunning)) return !(effect.superseded && call.policy.allowRepeat === true)
+    return wouldBeRepeated(effect) ? !(effect.superseded && call.policy.allowRepeat) : isOfRival(effect, context) && !call.policy.allowRepeat
   })
 }
 
-const mayRepeat = (effect: Effect, { allowRepeat }: EffectPolicy, { isRunning }: GuardContext): boolean =>
-  allowRepeat === 'known' ? !isInDoubt(effect, isRunning) : allowRepeat
+/** What a rival did is done, though its record may still answer its own call. */
+const isOfRival = ({ step, state, consumed }: Effect, { rivals }: GuardContext): boolean =>
+  state === 'completed' && !consumed && rivals.some((rival) => isWithin(step.id, rival))
+
+const ofRivals = (ledger: Ledger, call: GuardedCall, context: GuardContext): Effect[] =>
+  context.rivals.length === 0 ? [] : [...ledger.effects.values()].filter((effect) => sameEffect(effect.ref, call.ref) && isOfRival(effect, context))
 
 function isSettledByItsCall(ledger: Ledger, effect: Effect, policy: EffectPolicy): boolean {
   const decided = decisionAbout(ledger, effect.step.id, { isTaken: () => false })
@@ -156,7 +165,7 @@ const outcomeLike = (ledger: Ledger, call: GuardedCall): Effect | undefined =>
 
 const reusable = (used: Effect | undefined, cleared: readonly Effect[]): Effect | undefined => (used?.outcome ? used : cleared.findLast((e) => e.outcome))
 
-/** Decisions about a call that may start without them: kept, they would answer for its next doubt, which nobody has seen yet. */
+/** Decisions about a call that goes on without them, as older ones do: kept, they would answer for its next doubt, which nobody has seen yet. */
 const leftOver = (ledger: Ledger, call: GuardedCall, used: readonly number[]): number[] =>
   ledger.decisions.filter((d) => !d.consumed && d.step === call.step && !used.includes(d.inbox)).map((d) => d.inbox)
 

@@ -101,6 +101,8 @@ export class Ledger {
         for (const effect of this.effects.values()) {
           if (effect.superseded || !entry.ids.some((id) => isWithin(effect.step.id, id))) continue
           effect.superseded = true
+          // Used up while its record answered: nobody was asked about making it once more.
+          effect.consumed = false
           this.#track(effect)
         }
         break

@@ -247,6 +247,8 @@ export interface EffectConsumed extends At {
 export interface InboxTaken extends At {
   readonly type: 'inbox-taken'
   readonly seq: number
+  /** The step that it decided about, of a decision that came too late: it had an outcome by then. */
+  readonly step?: string
 }
 
 export interface RunSuspended extends At {

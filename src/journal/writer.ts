@@ -32,7 +32,7 @@ export class Writer {
   #queue: Write[] = []
   /** What has to be in the journal before anything that follows it. */
   #ahead: NewEntry[] = []
-  #isFlushing = false
+  #flushing: Promise<void> | undefined
   #lost: HoldfastError | undefined
 
   constructor(options: {
@@ -62,7 +62,7 @@ export class Writer {
   write(entries: readonly NewEntry[], options: WriteOptions = {}): Promise<number> {
     return new Promise((resolve, reject) => {
       this.#queue.push({ ...options, entries, resolve, reject })
-      if (!this.#isFlushing) void this.#flush()
+      this.#flushing ??= this.#flush()
     })
   }
 
@@ -71,8 +71,12 @@ export class Writer {
     this.#ahead.push(entry)
   }
 
+  /** Resolves when nothing is being written. */
+  async settled(): Promise<void> {
+    while (this.#flushing) await this.#flushing
+  }
+
   async #flush(): Promise<void> {
-    this.#isFlushing = true
     await this.#clock.idle()
     while (this.#queue.length > 0) {
       const writes = this.#queue
@@ -82,7 +86,7 @@ export class Writer {
       if (shared.length > 1 && shared.length === writes.length && (await this.#append(writes))) continue
       for (const write of writes) await this.#append([write])
     }
-    this.#isFlushing = false
+    this.#flushing = undefined
   }
 
   /** Resolves to whether these writes are done with: a group that the store refused is not. */

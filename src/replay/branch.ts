@@ -1,9 +1,9 @@
 /** A branch while it is driven: its numbers, what is open in it, and the calls that its responses asked for. */
-import type { AskedCall } from '../journal/entry.ts'
-import type { Ticket } from './claim.ts'
+import type { AskedCall, StepKind } from '../journal/entry.ts'
+import type { Claim, Ticket } from './claim.ts'
 import { groupOf, groupsOf, type Group } from './overlap.ts'
 import type { History, StepRecord } from './history.ts'
-import { called } from './identity.ts'
+import { called, isCalled, slotOf } from './identity.ts'
 
 interface Asked extends AskedCall {
   readonly id: string
@@ -23,13 +23,17 @@ export class Branch {
   /** Records of a group are matched among themselves; computed from the journal when the branch is opened. */
   readonly #groups: readonly Group[]
   readonly #recordsBySlot = new Map<number, StepRecord>()
+  /** By what they ask for, the records. */
+  readonly #recordsByAsk = new Map<string, StepRecord[]>()
+  /** Numbers that left no record of their own, and inside of which there are some: whether those are calls that a response asked for. */
+  readonly #insides = new Map<number, boolean>()
   /** By fingerprint, the configurations in which it was asked. */
   readonly #configs = new Map<string, Set<string | undefined>>()
   readonly #lastSlot: number
   readonly #claimedSlots = new Set<number>()
   /** No number below it is free. */
   #lowestFree = 0
-  /** How many records were not claimed. */
+  /** How many numbers of which the journal knows were not claimed. */
   #left: number
   /** By what is asked, how often it was. */
   readonly #asks = new Map<string, number>()
@@ -59,15 +63,25 @@ export class Branch {
     this.changedAt = parent?.changedAt ?? 0
     const records = [...history.numberedOf(path)]
     let lastSlot = -1
+    for (const child of history.childrenOf(path)) {
+      const slot = slotOf(child)
+      if (slot === undefined || history.records.has(child)) continue
+      this.#insides.set(slot, history.childrenOf(child).some(isCalled))
+      lastSlot = Math.max(lastSlot, slot)
+    }
     for (const record of records) {
       this.#recordsBySlot.set(record.ref.slot, record)
+      const ask = askOf(record.ref.kind, record.ref.name, record.fingerprint)
+      const alike = this.#recordsByAsk.get(ask)
+      if (alike) alike.push(record)
+      else this.#recordsByAsk.set(ask, [record])
       const configs = this.#configs.get(record.fingerprint)
       if (configs) configs.add(record.config)
       else this.#configs.set(record.fingerprint, new Set([record.config]))
       lastSlot = Math.max(lastSlot, record.ref.slot)
     }
     this.#lastSlot = lastSlot
-    this.#left = records.length
+    this.#left = records.length + this.#insides.size
     this.#groups = groupsOf(records)
   }
 
@@ -104,11 +118,27 @@ export class Branch {
     return found
   }
 
-  /** A number in reach of the next numbered step that nobody has claimed and that has no record; undefined: none. */
-  hole(): number | undefined {
+  /** A number in reach of the next numbered step that nobody has claimed and that has no record, but may have been of such a step; undefined: none. */
+  hole(kind: StepKind): number | undefined {
     if (this.diverged || this.#left === 0) return undefined
-    for (const slot of this.#inReach()) if (!this.#claimedSlots.has(slot) && !this.#recordsBySlot.has(slot)) return slot
+    for (const slot of this.#inReach()) if (!this.#claimedSlots.has(slot) && !this.#recordsBySlot.has(slot) && this.mayHold(slot, kind)) return slot
     return undefined
+  }
+
+  /** Whether what lies inside a number that left no record of its own can lie in a step of this kind: only a model step holds the calls that it asked for. */
+  mayHold(slot: number, kind: StepKind): boolean {
+    const holdsCalls = this.diverged ? undefined : this.#insides.get(slot)
+    return holdsCalls === undefined || holdsCalls === (kind === 'model')
+  }
+
+  /** Records of the very same ask that nobody has claimed: a step that fills a hole may be one of those, at another turn. */
+  rivalsOf({ kind, name, fingerprint }: Claim): readonly string[] {
+    if (this.diverged || fingerprint === null || this.#left === 0) return []
+    return (this.#recordsByAsk.get(askOf(kind, name, fingerprint)) ?? []).filter((record) => !this.isClaimed(record)).map((record) => record.ref.id)
+  }
+
+  isClaimed({ ref: { slot } }: StepRecord): boolean {
+    return slot !== undefined && this.#claimedSlots.has(slot)
   }
 
   /** Whether all steps that overlapped the next numbered one left a record. */
@@ -127,7 +157,7 @@ export class Branch {
 
   claimSlot(slot: number): void {
     this.#claimedSlots.add(slot)
-    if (this.#recordsBySlot.has(slot)) this.#left--
+    if (this.#recordsBySlot.has(slot) || this.#insides.has(slot)) this.#left--
     this.counter++
   }
 
@@ -159,7 +189,7 @@ export class Branch {
 
   /** Counts what is asked for: gives how often the same was before. */
   countAsk(kind: string, name: string, fingerprint: string | null): number {
-    const ask = JSON.stringify([kind, name, fingerprint])
+    const ask = askOf(kind, name, fingerprint)
     const before = this.#asks.get(ask) ?? 0
     this.#asks.set(ask, before + 1)
     return before
@@ -222,6 +252,8 @@ export class Branch {
     for (let slot = start; slot < until; slot++) yield slot
   }
 }
+
+const askOf = (kind: string, name: string, fingerprint: string | null): string => JSON.stringify([kind, name, fingerprint])
 
 /**
  * Where one response repeats an id: the call that was asked with the arguments executed, else the one that was recorded with

@@ -55,6 +55,17 @@ export function generationOf(path: string): number {
   return mark > path.lastIndexOf('/') ? Number(path.slice(mark + 1)) : 0
 }
 
+const lastOf = (path: string): string => path.slice(path.lastIndexOf('/') + 1)
+
+/** Whether the path is that of a tool call that a response asked for. */
+export const isCalled = (path: string): boolean => lastOf(path).startsWith('c:')
+
+/** The number of a numbered step; undefined: the path is of something else. */
+export function slotOf(path: string): number | undefined {
+  const [, slot] = /^(\d+)(?:~\d+)?$/.exec(lastOf(path)) ?? []
+  return slot === undefined ? undefined : Number(slot)
+}
+
 /** The path one segment up; undefined for the main line. */
 export function parentOf(path: string): string | undefined {
   if (path === MAIN) return undefined

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Claim } from './claim.ts'
+import { MAIN } from './identity.ts'
 import { asks, call, request, Scenario, step } from './scenario.ts'
 
 const tools = ['search']
@@ -314,5 +315,35 @@ describe('R5: generations', () => {
     expect(drive(second, 'two')).toBe('result for two')
     expect(drive(second.killed(), 'two')).toBe('result for two')
     expect(drive(second.killed(), 'one')).toBe('result for one')
+  })
+
+  it('what a step without a record held is not given to another kind of step in its place', () => {
+    const run = new Scenario()
+    const outer = run.ask(step('outer'))
+    run.machine.openBranch(MAIN, { step: outer.ref.id })
+    run.do(step('pay', { branch: outer.ref.id, effect: true }))
+
+    const same = run.killed().ask(step('outer'))
+    expect(same.ref.id).toBe('0')
+    const other = run.killed()
+    expect(other.ask(request('hello')).ref.id).toBe('0~1')
+    expect(other.reasons).toEqual(['the journal has what another kind of step held here, now model "scripted/one" is asked for'])
+    const moved = other.ask(step('outer'))
+    other.machine.openBranch(MAIN, { step: moved.ref.id })
+    const again = other.ask(step('pay', { branch: moved.ref.id, effect: true }))
+    expect(other.guard(again)).toMatchObject({ type: 'wait', why: 'repeat', effects: [{ step: { id: '0/0' } }] })
+  })
+
+  it('a request that fills a hole does not do again what a later record of the very same conversation did', () => {
+    const run = new Scenario()
+    run.endUnrecorded(run.ask(request('another')))
+    run.drain()
+    run.do(request('pay', { tools: ['pay'] }), 'ok', [asks('pay', 'call_0', 'all')])
+    run.do(call('pay', 'call_0', 'all', { effect: true }))
+
+    const again = run.killed()
+    expect(again.do(request('pay', { tools: ['pay'] }), 'ok', [asks('pay', 'call_0', 'all')])).toMatchObject({ id: '0', how: 'ran' })
+    const pay = again.ask(call('pay', 'call_0', 'all', { effect: true }))
+    expect(again.guard(pay)).toMatchObject({ type: 'wait', why: 'repeat', effects: [{ step: { id: '1/c:call_0' } }] })
   })
 })

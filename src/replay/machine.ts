@@ -27,6 +27,8 @@ export class Machine {
   readonly #branches = new Map<string, Branch>()
   /** Steps whose code runs right now. */
   readonly #running = new Set<string>()
+  /** By step that filled a hole, the records of its branch that ask for the very same. */
+  readonly #rivals = new Map<string, readonly string[]>()
   #event = 0
 
   /** `history` is what the journal holds at the start of the drive; the owner goes on applying to it what is appended. */
@@ -94,14 +96,24 @@ export class Machine {
   }
 
   /** Whether a step with effects may start. Asked again after each `reconcile` and each new decision. */
-  guard(ticket: Ticket, context: Omit<GuardContext, 'isRunning' | 'isGone'>): GuardVerdict {
+  guard(ticket: Ticket, context: Omit<GuardContext, 'isRunning' | 'isGone' | 'rivals'>): GuardVerdict {
     const { effect, fingerprint } = ticket.claim
     if (!effect) return { type: 'start', consumes: { effects: [], decisions: [] } }
     return guard(
       this.#history.ledger,
       { step: ticket.ref.id, branch: ticket.ref.branch, ref: { name: effect.name, key: effect.key }, fingerprint: fingerprint ?? '', policy: effect.policy },
-      { ...context, isRunning: (step) => this.#running.has(step), isGone: (step) => this.#history.isGone(step) },
+      { ...context, isRunning: (step) => this.#running.has(step), isGone: (step) => this.#history.isGone(step), rivals: this.#rivalsOf(ticket) },
     )
+  }
+
+  /** Records that nobody has claimed, and that may be of this step, or of one that it stands in: what they hold may be what it is about to do. */
+  #rivalsOf(ticket: Ticket): readonly string[] {
+    const rivals: string[] = []
+    for (let path: string | undefined = this.#rivals.size > 0 ? ticket.ref.id : undefined; path !== undefined; path = parentOf(path)) rivals.push(...(this.#rivals.get(path) ?? []))
+    return rivals.filter((id) => {
+      const record = this.#history.records.get(id)
+      return record && !this.#branches.get(record.ref.branch)?.isClaimed(record)
+    })
   }
 
   /** The step's code is about to be called. */
@@ -181,8 +193,12 @@ export class Machine {
         branch.claimSlot(record.ref.slot!)
         return this.#answered(branch, claim, record, low, notes)
       }
-      case 'hole':
-        return this.#live(branch, claim, numbered(branch.path, match.slot), low, warningsOf(branch, claim), match.slot)
+      case 'hole': {
+        const rivals = branch.rivalsOf(claim)
+        const verdict = this.#live(branch, claim, numbered(branch.path, match.slot), low, warningsOf(branch, claim), match.slot)
+        if (verdict.type === 'live' && rivals.length > 0) this.#rivals.set(verdict.ticket.ref.id, rivals)
+        return verdict
+      }
       case 'diverged': {
         const slot = branch.free()
         const refused = this.#ambiguity(branch, claim, slot)
@@ -193,7 +209,7 @@ export class Machine {
           : divergenceReason(claim, match.record, (id) => this.#history.records.get(id))
         const ids = this.#unclaimed(branch)
         branch.diverged = true
-        const note: Note = { type: 'superseded', by: 'divergence', step: match.record.ref.id, reason: why, ids }
+        const note: Note = { type: 'superseded', by: 'divergence', step: match.record?.ref.id ?? this.#history.current(place), reason: why, ids }
         this.#supersede(note)
         return this.#live(branch, claim, place, low, [note], slot)
       }

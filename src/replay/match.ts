@@ -9,8 +9,8 @@ export type Match =
   | { readonly type: 'record'; readonly record: StepRecord; readonly changed: readonly string[] }
   /** Nothing is recorded in its place. */
   | { readonly type: 'hole'; readonly slot: number }
-  /** Something else is. */
-  | { readonly type: 'diverged'; readonly record: StepRecord; readonly changed: readonly string[] }
+  /** Something else is: this record, or (undefined) only what lies inside of a step that such a one cannot hold. */
+  | { readonly type: 'diverged'; readonly record: StepRecord | undefined; readonly changed: readonly string[] }
   /** The configuration changed, and the run's policy is to refuse that. */
   | { readonly type: 'refused'; readonly changed: readonly string[] }
 
@@ -35,10 +35,10 @@ export function matchNumbered(branch: Branch, claim: Claim, history: History, co
     }
   }
 
-  const hole = branch.hole()
+  const hole = branch.hole(claim.kind)
   if (hole !== undefined) return { type: 'hole', slot: hole }
   const there = alike ?? candidates[0]
-  return there ? { type: 'diverged', record: there, changed } : { type: 'hole', slot: branch.free() }
+  return there || !branch.mayHold(branch.free(), claim.kind) ? { type: 'diverged', record: there, changed } : { type: 'hole', slot: branch.free() }
 }
 
 /**

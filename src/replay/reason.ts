@@ -5,7 +5,8 @@ import type { StepRecord } from './history.ts'
 type Label = readonly [label: string, hash: string]
 
 /** `recordOf` finds the record that an earlier prompt is described by. */
-export function divergenceReason(claim: Claim, record: StepRecord, recordOf: (id: string) => StepRecord | undefined): string {
+export function divergenceReason(claim: Claim, record: StepRecord | undefined, recordOf: (id: string) => StepRecord | undefined): string {
+  if (!record) return `the journal has what another kind of step held here, now ${claim.kind} "${claim.name}" is asked for`
   if (record.ref.kind !== claim.kind || record.ref.name !== claim.name) {
     return `the journal has ${record.ref.kind} "${record.ref.name}" here, now ${claim.kind} "${claim.name}" is asked for`
   }

@@ -71,6 +71,8 @@ export class Drive {
   /** Stops the clock of a step while something inside it waits. */
   readonly #pauses = new Map<string, () => () => void>()
   readonly #ending = Promise.withResolvers<DriveEnd>()
+  /** Settles when a step turns out to be one that cannot go on. */
+  #held = Promise.withResolvers<void>()
   #pumping = false
   #poke: () => void = () => {}
   #disarmIdle: () => void = () => {}
@@ -109,6 +111,7 @@ export class Drive {
     if (this.#over) {
       if (this.#hasReturned) return this.#refuse(afterTheEnd(spec.label))
       this.#stuck.add(spec.claim.branch)
+      this.#hold()
       return never()
     }
     this.#disarmIdle()
@@ -181,6 +184,7 @@ export class Drive {
         wake()
       }),
     })
+    this.#hold()
     this.#watch()
   }
 
@@ -222,7 +226,12 @@ export class Drive {
 
   /** Resolves when no step of this drive runs any more. */
   async settled(): Promise<void> {
-    for (let running = this.#running(); running.length > 0; running = this.#running()) await Promise.race(running)
+    for (let running = this.#running(); running.length > 0; running = this.#running()) await Promise.race([...running, this.#held.promise])
+  }
+
+  #hold(): void {
+    this.#held.resolve()
+    this.#held = Promise.withResolvers()
   }
 
   readonly #onAbort = (): void => this.end({ type: 'stopped', reason: this.attempt.signal.reason })

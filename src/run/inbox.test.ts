@@ -23,6 +23,7 @@ function take(message: Message, ...entries: Entry[]): unknown {
   return entriesOf({ seq: 7, body: JSON.stringify(message) }, history)
 }
 const TAKEN = [{ type: 'inbox-taken', seq: 7 }]
+const TOO_LATE = [{ ...TAKEN[0], step: '0' }]
 const DECIDED = [{ ...rerun, inbox: 7 }]
 const settles = (settlement: Settlement): unknown => [{ type: 'settled', step: '0', by: 'late-result', settlement }, ...TAKEN]
 
@@ -32,8 +33,8 @@ describe('entriesOf', () => {
     ['a step whose caller was told so', [started, unknown], DECIDED],
     ['a call that never started', [], DECIDED],
     ['a step that was not done: something else may block it', [started, settled(NOT_DONE)], DECIDED],
-    ['a step whose outcome has become known meanwhile: not repeated (C20)', [started, settled(COMPLETED)], TAKEN],
-    ['a step that has ended', [started, done], TAKEN],
+    ['a step whose outcome has become known meanwhile: not repeated (C20)', [started, settled(COMPLETED)], TOO_LATE],
+    ['a step that has ended', [started, done], TOO_LATE],
   ])('takes a decision about %s', (_, entries, expected) => {
     expect(take(rerun, ...entries)).toEqual(expected)
   })

@@ -15,10 +15,10 @@ export type Message =
 export function entriesOf({ seq, body }: InboxMessage, history: History): NewEntry[] {
   const message = JSON.parse(body) as Message
   const effect = history.ledger.effects.get(message.step)
-  const taken: NewEntry = { type: 'inbox-taken', seq }
+  const taken = { type: 'inbox-taken', seq } as const
   if (message.type === 'decision') {
     // Known meanwhile, and in nobody's way: a decision about it would answer for something that nobody has seen yet.
-    if (effect?.outcome && !wouldBeRepeated(effect)) return [taken]
+    if (effect?.outcome && !wouldBeRepeated(effect)) return [{ ...taken, step: message.step }]
     return [{ type: 'decision', inbox: seq, step: message.step, effect: message.effect, fingerprint: message.fingerprint, since: message.since, decision: message.decision }]
   }
   if (!effect || !isNews(effect, message.settlement)) return [taken]

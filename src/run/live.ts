@@ -105,13 +105,12 @@ async function start(drive: Drive, ticket: Ticket, spec: StepSpec, consumes: Con
       // Refused write-ahead: the code is not called (R2). The run waits for a store that takes the record.
       return drive.hold(ticket, { type: 'not-recorded', step: ticket.ref.id, message: `${spec.label} was not started: ${messageOf(error)}` })
     }
-    if (drive.isOver || !attempt.options.lease.isHeld) return notCalled(drive, ticket)
+    if (drive.isOver || !attempt.options.lease.isHeld || attempt.budget.over) return notCalled(drive, ticket)
   }
   // What it stands in has timed out meanwhile, or ended without it.
   if (drive.machine.hasEnded(ticket.ref.branch)) {
     if (effect) await notCalled(drive, ticket)
-    const error = new HoldfastError('BRANCH_ENDED', `${spec.label} was not started: what it stands in has ended`, { runId: attempt.runId, step: ticket.ref.id })
-    return drive.ended(ticket, { outcome: failed(error), asked: [] }, undefined)
+    return drive.ended(ticket, { outcome: failed(surroundingsEnded(drive, ticket, spec)), asked: [] }, undefined)
   }
   drive.machine.started(ticket)
   if (effect) drive.wake()
@@ -154,6 +153,12 @@ async function notCalled(drive: Drive, ticket: Ticket): Promise<void> {
   await drive.attempt.write([{ type: 'settled', step: ticket.ref.id, by: 'owner', settlement: { type: 'not-done' } }]).catch(() => {})
 }
 
+/** Nobody waits for the step any more: that its code was not called is no outcome of it. */
+class SurroundingsEnded extends HoldfastError {}
+
+const surroundingsEnded = (drive: Drive, ticket: Ticket, spec: StepSpec): SurroundingsEnded =>
+  new SurroundingsEnded('BRANCH_ENDED', `${spec.label} was not started: what it stands in has ended`, { runId: drive.attempt.runId, step: ticket.ref.id })
+
 /** Calls the step's code, in its own branch where it may hold steps. */
 async function call(
   drive: Drive,
@@ -164,8 +169,8 @@ async function call(
   const context = { runId: drive.attempt.runId, step: ticket.ref.id, idempotencyKey, attempt: number, signal, progress }
   if (!spec.hasInside) return spec.work(context)
   const branch = drive.machine.openBranch(ticket.ref.branch, { step: ticket.ref.id })
-  // Between the look at it and here nothing waits, so the branch that it stands in is open.
-  if (branch === undefined) throw new HoldfastError('BRANCH_ENDED', `${spec.label} stands in a branch that has ended`)
+  // A later try finds that what it stands in has ended meanwhile.
+  if (branch === undefined) throw surroundingsEnded(drive, ticket, spec)
   drive.onPause(ticket.ref.id, pause)
   // Work that is no longer waited for may go on, but it may not ask for steps; nor does its end close the branch of the try after it.
   const close = (): void => {
@@ -202,6 +207,7 @@ async function finish(drive: Drive, ticket: Ticket, spec: StepSpec, execution: E
   if (execution.ending === 'cancelled' && attempt.signal.aborted) return
   // The run's time is over: its drive ends, and nothing is decided about its steps.
   if (execution.ending === 'deadline' && attempt.budget.over) return
+  if (execution.error instanceof SurroundingsEnded) return drive.ended(ticket, { outcome: failed(execution.error), asked: [] }, undefined)
   if (execution.ending === 'passed-on' && execution.tries < spec.retry.maxAttempts) {
     attempt.triesUsed.set(ticket.ref.id, tries)
     attempt.emit({ type: 'step-reset', ...ofStep(ticket.ref), tries, message: messageOf(execution.error) })

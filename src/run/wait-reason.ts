@@ -7,18 +7,18 @@ import type { Drive } from './drive.ts'
 import { settleAfter } from './settle.ts'
 import type { StepSpec } from './step.ts'
 
-export function waitReason(runId: string, { ref, claim }: Ticket, { why, about }: GuardVerdict & { type: 'wait' }, effects: readonly string[]): SuspendReason {
+export function waitReason(runId: string, { ref, claim }: Ticket, { why }: GuardVerdict & { type: 'wait' }, effects: readonly string[]): SuspendReason {
   const what = why === 'in-doubt'
     ? `nobody knows whether ${ref.kind} "${ref.name}" (${effects.join(', ')}) took effect`
     : `${ref.kind} "${ref.name}" would repeat an effect that was made already (${effects.join(', ')})`
   const result = ref.kind === 'model' ? ' (--rerun sends it again, --skip fails the request, the result is a text or {"content": [...]})' : ''
   return {
     type: why,
-    step: about,
+    step: ref.id,
     tool: ref.name,
     fingerprint: claim.fingerprint ?? '',
     effects,
-    message: `${what}. Settle it: holdfast resolve ${runId} ${about} --rerun | --skip | --result JSON${why === 'repeat' ? ' | --reuse' : ''}${result}`,
+    message: `${what}. Settle it: holdfast resolve ${runId} ${ref.id} --rerun | --skip | --result JSON${why === 'repeat' ? ' | --reuse' : ''}${result}`,
   }
 }
 

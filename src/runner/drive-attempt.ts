@@ -83,6 +83,8 @@ async function settledWithin(drive: Drive, drainMs: number): Promise<void> {
 
 /** The last commit of an attempt: what became of it, its summary, and the lease given back, all or nothing. */
 async function close({ attempt, writer, inbox }: OpenAttempt, entries: readonly NewEntry[], patch: RunPatch, watchInbox = false): Promise<void> {
+  // What is on its way to the journal belongs to the summary.
+  await writer.settled()
   const { summary } = attempt
   const ended: NewEntry = { type: 'attempt-ended', attempt: attempt.options.number, summary }
   await writer.write([...entries, ended], { patch: { ...patch, release: true }, ...(watchInbox && { inboxSeq: inbox.seq }) })

@@ -29,8 +29,11 @@ export async function decide(store: Store, runId: string, step: string, input: D
   }
   await refuseSettled(store, runId, step, question, entries)
   const message: Message = { type: 'decision', step, effect: question.effect, fingerprint: question.fingerprint, since: row.lastSeq, decision }
-  if (history.ledger.decisions.some((d) => d.step === step && !d.consumed)) throw resolvedAlready(runId, step)
-  const asked = entries.filter(({ entry }) => entry.type === 'decision' && entry.step === step).length
+  // A run that waits with it again has met something that was not there when that was decided.
+  const waitsAgain = lastReasons(entries).some((reason) => reason.step === step)
+  if (!waitsAgain && history.ledger.decisions.some((d) => d.step === step && !d.consumed)) throw resolvedAlready(runId, step)
+  // Two who decide at once decide about the same question: that after those which were taken.
+  const asked = entries.filter(({ entry }) => (entry.type === 'decision' || entry.type === 'inbox-taken') && entry.step === step).length
   const sent = await store.send(runId, { question: `resolve ${step} ${asked}`, body: JSON.stringify(message), now })
   if (sent === null) throw resolvedAlready(runId, step)
 }

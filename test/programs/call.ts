@@ -44,6 +44,8 @@ export class Call {
   readonly starts: Start[] = []
   /** How often an end of it was announced as recorded, over all attempts. */
   finished = 0
+  /** It ran again although its caller had been told an outcome: there was no record of that. */
+  isLost = false
   /** When its newest outcome came about, in the world's events; 0: it has none. */
   endedAt = 0
   /** When it was started last, in the world's events. */

@@ -44,6 +44,8 @@ export function watchedModel(place: Place, bound: boolean, twins = 1): LanguageM
       for (let nth = 2; first.turn?.fickle && nth <= world.answersAt(position); nth++) {
         if (got !== gistOf(answerTo(session.program, messages, nth))) continue
         world.altered = true
+        // What followed the answer that was lost followed another one.
+        if (world.get(position)!.isLost) world.loose = true
         return undefined
       }
       return `expected ${gistOf(first)}, got ${got}`

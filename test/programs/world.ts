@@ -97,6 +97,7 @@ export class World {
     call.starts.push(start)
     if (session.zombie) return start
     if (!call.spec.repeatable) call.beginAnew()
+    if (call.outcome !== undefined) call.isLost = true
     // What an earlier attempt was told without a record does not count any more.
     if (call.spec.twins === undefined) call.outcome = undefined
     call.startedAt = ++this.#event
@@ -106,9 +107,8 @@ export class World {
   effect(position: string, key: string, output: unknown): void {
     const call = this.calls.get(position)!
     this.log.push(`   effect of ${position}`)
-    // "Not done" was true when it was said; it is not a leave to do it twice.
-    call.authorised = false
-    call.notDone = false
+    // "Not done" was true when it was said; it is not a leave to do it twice. What a person said is.
+    if (call.notDone) call.authorised = call.notDone = false
     this.effects.set(key, { position, key, output })
   }
 
@@ -142,7 +142,7 @@ export class World {
     this.decisions++
     this.log.push(`   decision: ${decision} for ${position}`)
     const call = this.calls.get(position)
-    if (call && decision === 'rerun') call.authorised = true
+    if (call && decision === 'rerun') Object.assign(call, { authorised: true, notDone: false })
     for (const each of [call, ...about.map((id) => this.calls.get(id))]) {
       if (!each) continue
       each.settled = true
@@ -150,6 +150,9 @@ export class World {
       else each.answered = 'soon'
     }
     if (call && decision === 'reuse') for (const other of about) call.reused.add(other)
+    // Where calls move about: by the person's word this call is what that one did, which explains it.
+    const explained = call && decision !== 'rerun' && decision !== 'skip' ? about.map((id) => this.calls.get(id)).find((each) => each && each !== call && isTwin(each.spec, call.spec)) : undefined
+    if (explained && this.loose) explained.consumed = true
   }
 
   /** With a call that was answered by what others did, those are used up. */
@@ -213,7 +216,10 @@ export class World {
   #answer(session: Session, { spec }: Call, outcome: string): void {
     for (const other of this.calls.values()) {
       if (other.spec.effect === undefined || other.spec.effect !== spec.effect) continue
-      if (other.answered === 'soon' || outcome.startsWith(`{"of":${JSON.stringify(other.spec.position)},`)) other.answered = session
+      const isOutcome = outcome.startsWith(`{"of":${JSON.stringify(other.spec.position)},`)
+      if (other.answered === 'soon' || isOutcome) other.answered = session
+      // Where calls move about, this one has taken that one's place.
+      if (this.loose && isOutcome && other.spec.position !== spec.position && isTwin(other.spec, spec)) other.consumed = true
     }
   }
 
