@@ -25,6 +25,8 @@ export async function askAll(situation: Situation, server: Loopback): Promise<Ou
   const asked: Promise<Outcome>[] = []
   for (const client of CLIENTS) {
     const reply = situation.replies[client.dialect]
+    // Who knows no API would be given the same once more.
+    if (client.stream === undefined && client.dialect !== 'chat' && reply === situation.replies.chat) continue
     if (!reply || (situation.only && !situation.only.includes(client.name))) continue
     for (const mode of ['generate', 'stream'] as const) {
       if (client[mode] && (situation.mode ?? mode) === mode) asked.push(ask(situation, client, mode, reply, server))
