@@ -165,6 +165,21 @@ describe('the active time of a run', () => {
     expect(await resume({ runMs: 20_000 })).toMatchObject({ error: { code: 'RUN_TIMEOUT' } })
   })
 
+  it('that ends while an effect is written ahead leaves nothing in doubt: its code was not called', async () => {
+    const called: string[] = []
+    let skew = 0
+    const { clock, store, agent } = scene(async (run) => run.step('pay', () => called.push('pay')))
+    // A store that blocks the process: the time passes, and no timer fires.
+    const slow: Store = { ...store, append: async (runId, batch) => {
+      if (skew === 0 && batch.entries.some(({ body }) => body.includes('"step-started"'))) skew = 5_000
+      return store.append(runId, batch)
+    } }
+    const runner = createRunner({ agents: [agent], store: slow, clock: { ...clock, now: () => clock.now() + skew }, idleMs: 5 })
+    expect(await ending(clock, runner.run(agent, {}, { runId: 'r', limits: { runMs: 4_000 } }))).toMatchObject({ error: { code: 'RUN_TIMEOUT', usage: { steps: { step: 0 } } } })
+    expect(called).toEqual([])
+    expect(await ending(clock, runner.resume('r', { limits: { runMs: 60_000 } }))).toMatchObject({ outcome: { status: 'completed', result: 1 } })
+  })
+
   it('decides nothing about what it cuts: an effect is in doubt, a read is open', async () => {
     const { run, runner, clock, resume } = scene(async (run) => Promise.all([
       run.branch('a', () => run.step('pay', () => new Promise(() => {}))), run.branch('b', () => run.read('look', () => sleep(clock, 9_000))),
