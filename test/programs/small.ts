@@ -28,6 +28,10 @@ export const SMALL: Readonly<Record<string, Program>> = {
     { type: 'agent', name: 'child', node: loop('a', 'hand-stream') },
     { a: [{ ...turn(call('mail', 'x')), fault: { type: 'break', times: 1 } }] },
   ),
+  'a stream that breaks beside an agent whose code waits outside of steps': program(
+    branches({ type: 'agent', name: 'child', node: { type: 'keyed', steps: [{ ...step('charge'), key: 2 }], waitMs: 200 } }, loop('a', 'hand-stream')),
+    { a: [{ ...turn(), fault: { type: 'break', times: 2 } }] },
+  ),
   'an agent inside a tool': program(
     loop('a'),
     { a: [turn(call('team', 'x', 'ok', seq(step('charge'), loop('b'))), call('team', 'y', 'ok', step('tell')))], b: [turn(call('look', 'x'))] },
@@ -81,6 +85,9 @@ export const PAUSED: Readonly<Record<string, Program>> = {
 /** What a process that stood still for a while could do wrong: its time limits are over when it wakes. */
 export const ASLEEP: Readonly<Record<string, Program>> = {
   'steps in steps': program(seq(step('outer', { idempotent: true, inside: seq(step('charge'), step('tell', { input: 1 })) }), step('charge'))),
+  'a step that is tried again inside of one that has timed out': program(
+    step('outer', { idempotent: true, inside: seq(step('tell', { idempotent: true, does: 'flaky' }), step('charge')) }),
+  ),
   'a loop with tools in parallel': program(loop('a'), { a: [turn(call('pay', 'x'), call('mail', 'y'), call('put', 'z')), turn(call('mail', 'x'))] }),
   'a streamed loop': program(loop('a', 'streamText'), { a: [turn(call('team', 'x', 'ok', step('charge')))] }),
 }
