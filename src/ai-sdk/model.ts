@@ -35,6 +35,8 @@ export type Locate = () => { readonly drive: Drive; readonly branch: string } | 
 interface Requests {
   readonly configurations: Configurations
   readonly conversations: Map<string, Conversations>
+  /** Ids of calls whose missing results were told of. */
+  readonly repaired: Set<string>
 }
 
 /** Marks what is durable already: it belongs to the run that is current, so there is nothing to add. */
@@ -50,16 +52,21 @@ export function wrapModel<M extends LanguageModelV4>(model: M, locate: Locate, o
       outside(`model "${model.modelId}"`, options, isDriving())
       return model.doGenerate(asked)
     }
-    const call = repaired(at.drive, asked)
+    const { messages: prompt, repaired } = repair(asked.prompt)
+    const call = { ...asked, prompt }
     const files = filesFor(at.drive, model, options)
     const spec = modelSpec(at, model, call, options, files, async (context) => {
+      warnOfRepair(at.drive, repaired)
       const request = await liveCall(call, context, files)
       const result = await Promise.resolve(model.doGenerate(request)).catch((error: unknown) => {
         throw asBroken(error)
       })
       return recordResult(result, stampOf(model, context.idempotencyKey, at.drive.attempt.clock.now()))
     })
-    return toResult(await request(at.drive, spec))
+    const { response, step } = await request(at.drive, spec)
+    const result = toResult(response)
+    at.drive.blame.remember(result.content, step)
+    return result
   }
 
   // Whatever fails, the stream errors: loops take what `doStream` throws for something to retry, or lose it (FACTS, "Errors").
@@ -69,17 +76,19 @@ export function wrapModel<M extends LanguageModelV4>(model: M, locate: Locate, o
       outside(`model "${model.modelId}"`, options, isDriving())
       return model.doStream(asked)
     }
-    const call = repaired(at.drive, asked)
+    const { messages: prompt, repaired } = repair(asked.prompt)
+    const call = { ...asked, prompt }
     const out = new PassedOn()
     const files = filesFor(at.drive, model, options)
     const work = async (context: StepContext): Promise<RecordedResponse> => {
+      warnOfRepair(at.drive, repaired)
       const live = await model.doStream(await liveCall(call, context, files))
       const stamp = stampOf(model, context.idempotencyKey, at.drive.attempt.clock.now())
       return readStream(live, out, stamp, context.signal, context.progress)
     }
     const spec = { ...modelSpec(at, model, call, options, files, work), mayRetry: () => !out.started }
     request(at.drive, spec).then(
-      (response) => out.finish(toParts(response), headersOf(response)),
+      ({ response }) => out.finish(toParts(response), headersOf(response)),
       (error: unknown) => out.fail(error),
     )
     return out.result
@@ -98,16 +107,17 @@ export function wrapModel<M extends LanguageModelV4>(model: M, locate: Locate, o
   })
 }
 
-/** The request with a result for each call of its conversation. */
-function repaired(drive: Drive, call: LanguageModelV4CallOptions): LanguageModelV4CallOptions {
-  const { messages, repaired: ids } = repair(call.prompt)
-  if (ids.length === 0) return call
-  drive.attempt.warn('MESSAGES_REPAIRED', `the messages hold calls without a result (${ids.join(', ')}): each was given one, "interrupted, outcome unknown"`)
-  return { ...call, prompt: messages }
+/** Told once an attempt, when such a request is sent: a replay has the warning in its journal. */
+function warnOfRepair(drive: Drive, calls: readonly string[]): void {
+  const { repaired } = requestsIn(drive)
+  const ids = calls.join(', ')
+  if (ids === '' || repaired.has(ids)) return
+  repaired.add(ids)
+  drive.attempt.warn('MESSAGES_REPAIRED', `the messages hold calls without a result (${ids}): each was given one, "interrupted, outcome unknown"`)
 }
 
-async function request(drive: Drive, spec: StepSpec): Promise<RecordedResponse> {
-  let step: string | undefined
+async function request(drive: Drive, spec: StepSpec): Promise<{ readonly response: RecordedResponse; readonly step: string }> {
+  let step = ''
   const response = (await drive.perform({
     ...spec,
     onClaimed: (ref) => {
@@ -116,8 +126,8 @@ async function request(drive: Drive, spec: StepSpec): Promise<RecordedResponse> 
     },
   })) as RecordedResponse
   const id = responseIdOf(response)
-  if (id !== undefined && step !== undefined) drive.blame.rememberResponse(id, step)
-  return response
+  if (id !== undefined) drive.blame.rememberResponse(id, step)
+  return { response, step }
 }
 
 function modelSpec(
@@ -153,6 +163,7 @@ function modelSpec(
         carriesOn: conversation.carriesOn,
         results: conversation.results,
         tools,
+        ...choiceOf(call),
         onConfigChange: policies.onConfigChange,
       },
       ...(hosted && { effect: { name, key: '', policy: { onIncomplete: policies.onIncompleteTool === 'reconcile' ? 'refuse' : policies.onIncompleteTool, allowRepeat: 'known', keyed: false } } }),
@@ -168,6 +179,12 @@ function modelSpec(
     describe: (value) => ({ ...describeResponse(value as RecordedResponse), ...(files && files.fetched.size > 0 && { files: [...files.fetched.values()] }) }),
     failure: (error, tries) => requestFailed(name, error, tries, call.abortSignal),
   }
+}
+
+/** The AI SDK refuses a response that does not heed the tool choice. */
+function choiceOf({ toolChoice }: LanguageModelV4CallOptions): Pick<NonNullable<StepSpec['claim']['model']>, 'toolChoice'> {
+  if (!toolChoice || toolChoice.type === 'auto') return {}
+  return { toolChoice: toolChoice.type === 'tool' ? { tool: toolChoice.toolName } : toolChoice.type }
 }
 
 /** What may have taken effect is not sent again by itself (R2): only where the other side refused to begin. */
@@ -201,6 +218,6 @@ async function liveCall(call: LanguageModelV4CallOptions, context: StepContext, 
 
 function requestsIn(drive: Drive): Requests {
   let requests = requestsOf.get(drive)
-  if (!requests) requestsOf.set(drive, (requests = { configurations: new Configurations(), conversations: new Map() }))
+  if (!requests) requestsOf.set(drive, (requests = { configurations: new Configurations(), conversations: new Map(), repaired: new Set() }))
   return requests
 }

@@ -30,6 +30,8 @@ export interface ModelClaim {
   readonly results: readonly string[]
   /** Names of the tools that the request offers. */
   readonly tools: readonly string[]
+  /** What the response has to heed: no call, some call, or one of this tool. Absent: it is free. */
+  readonly toolChoice?: 'none' | 'required' | { readonly tool: string }
   readonly onConfigChange: 'replay' | 'diverge' | 'refuse'
 }
 

@@ -31,7 +31,7 @@ export function matchNumbered(branch: Branch, claim: Claim, history: History, co
     changed = changedParts(before, model.parts)
     if (isChange(branch, alike, model, configsBefore)) {
       if (model.onConfigChange === 'refuse') return { type: 'refused', changed }
-      if (model.onConfigChange === 'replay' && !wouldBeRefused(alike, changed, model.tools)) return { type: 'record', record: alike, changed }
+      if (model.onConfigChange === 'replay' && !wouldBeRefused(alike, changed, model)) return { type: 'record', record: alike, changed }
     }
   }
 
@@ -50,9 +50,15 @@ export function matchNumbered(branch: Branch, claim: Claim, history: History, co
 const isChange = (branch: Branch, alike: StepRecord, model: ModelClaim, configsBefore: ReadonlySet<string>): boolean =>
   branch.configsInReach(alike.fingerprint) === 1 && !branch.wasAsked(alike.fingerprint, model.config) && (!alike.end || branch.isWhole || !configsBefore.has(model.config))
 
-/** The recorded response makes no sense under the new configuration: a tool that it asks for is gone, or it has another form (R8). */
-const wouldBeRefused = (record: StepRecord, changed: readonly string[], tools: readonly string[]): boolean =>
-  changed.includes('responseFormat') || record.asked.some(({ tool }) => changed.includes(`tool ${tool}`) && !tools.includes(tool))
+/** The recorded response makes no sense under the new configuration: it has another form, a tool that it asks for is gone, or it does not heed the tool choice (R8). */
+const wouldBeRefused = (record: StepRecord, changed: readonly string[], { tools, toolChoice }: ModelClaim): boolean =>
+  changed.includes('responseFormat') || record.asked.some(({ tool }) => changed.includes(`tool ${tool}`) && !tools.includes(tool)) || (changed.includes('toolChoice') && !heeds(record, toolChoice))
+
+function heeds({ asked }: StepRecord, toolChoice: ModelClaim['toolChoice']): boolean {
+  if (toolChoice === undefined) return true
+  if (toolChoice === 'none') return asked.length === 0
+  return asked.some(({ tool }) => toolChoice === 'required' || tool === toolChoice.tool)
+}
 
 /** Whether a record answers under a configuration: it was asked in it, or has answered under it before. */
 const isUnder = (record: StepRecord, config: string | undefined): boolean =>

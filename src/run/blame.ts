@@ -6,7 +6,7 @@ export class Blame {
   readonly #errors = new WeakMap<object, string>()
   readonly #responses = new Map<string, string>()
 
-  /** The error was handed to the caller of the step. */
+  /** The error, or the content of a response, was handed to the caller of the step. */
   remember(error: unknown, step: string): void {
     if (typeof error === 'object' && error !== null) this.#errors.set(error, step)
   }
@@ -35,9 +35,11 @@ export class Blame {
     return undefined
   }
 
-  /** The AI SDK's errors about an answer (it does not validate, it holds no object) carry the response's metadata. */
+  /** The AI SDK's errors about an answer carry the response's metadata (it does not validate, it holds no object), or its content (it heeds no tool choice). */
   #responseOf(layer: object): string | undefined {
-    const { response } = layer as { response?: { id?: unknown } }
+    const { response, content } = layer as { response?: { id?: unknown }; content?: unknown }
+    const known = typeof content === 'object' && content !== null ? this.#errors.get(content) : undefined
+    if (known !== undefined) return known
     return typeof response?.id === 'string' ? this.#responses.get(response.id) : undefined
   }
 }

@@ -1,4 +1,5 @@
 /** What a failed run replays when it is driven again, and what not (R4, R5; C12, C36, C38). */
+import * as ai from 'ai'
 import { generateObject, generateText, isStepCount, Output, streamText, tool, ToolLoopAgent, type ToolSet } from 'ai'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
@@ -133,6 +134,23 @@ describe.each(Object.entries(validated))('an output of %s that does not validate
     const runner = createRunner({ agents: [agent], store: memoryStore(), ...quick })
     await expect(runner.run(agent, {}, { runId: 'r' })).rejects.toThrow(/later/)
     expect(await runner.resume('r')).toMatchObject({ status: 'completed', result: ['AI_NoObjectGeneratedError', { n: 1 }] })
+    expect(model.requests).toHaveLength(2)
+  })
+})
+
+describe('a response that does not heed the tool choice (C36)', () => {
+  // A lower version of the AI SDK passes it on.
+  it.skipIf(!('ToolChoiceViolationError' in ai))('is not replayed for ever', async () => {
+    let heeds = false
+    const model = testModel((turn) => (turn === 0 && heeds ? { calls: [{ id: 'c', tool: 'look', input: {} }] } : { text: 'I would rather not' }))
+    const agent = defineAgent('a', async (run) => {
+      const tools: ToolSet = run.tools({ look: tool({ inputSchema: z.object({}), execute: async () => 'seen' }) })
+      return (await generateText({ model: run.model(model), tools, toolChoice: 'required', prompt: 'x' })).toolResults.map((r) => r.output)
+    })
+    const runner = createRunner({ agents: [agent], store: memoryStore(), ...quick })
+    await expect(runner.run(agent, {}, { runId: 'r' })).rejects.toThrow(/tool choice was required/)
+    heeds = true
+    expect(await runner.resume('r')).toEqual({ status: 'completed', result: ['seen'] })
     expect(model.requests).toHaveLength(2)
   })
 })
