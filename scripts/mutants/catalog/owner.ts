@@ -23,7 +23,7 @@ export const owner: readonly Mutant[] = [
     rule: 'R9',
     wrong: 'A process that slept through its lease calls the tool that it was about to call.',
     file: 'src/run/live.ts',
-    edits: [{ from: 'if (drive.isOver || !attempt.options.lease.isHeld) return notCalled', to: 'if (drive.isOver) return notCalled' }],
+    edits: [{ from: '!attempt.options.lease.isHeld', to: '!attempt.options.lease' }],
     caughtBy: { file: 'test/owners.test.ts', name: 'lets no step with effects start: it is looked at right before (R9)' },
   },
   {
