@@ -1,0 +1,72 @@
+/** The situations that the software must get right, and the tests that say so. docs/testing.md has them as a table. */
+
+export interface Row {
+  readonly id: string
+  readonly what: string
+  /** By file, titles of tests or of groups of tests, as they stand there. */
+  readonly tests: Readonly<Record<string, readonly string[]>>
+}
+
+const at = 'test/acceptance'
+
+export const ROWS: readonly Row[] = [
+  { id: 'C1', what: 'killed between the effect and the record of its result', tests: { 'test/doubt.test.ts': ['killed between the effect and its record (C1)'], [`${at}/streamed.test.ts`]: ['a streamed call that was killed between its effect and its record (C1)'], [`${at}/incomplete-tools.test.ts`]: ['onIncompleteTool of a call'], 'test/crash.test.ts': ['real processes, ended with SIGKILL'] } },
+  { id: 'C2', what: 'the same, of an idempotent tool', tests: { 'test/doubt.test.ts': ['runs an idempotent tool again with the same key (C2)'] } },
+  { id: 'C3', what: 'killed after the result was recorded', tests: { 'test/doubt.test.ts': ['after the result was recorded: replayed, called once overall (C3)'], 'src/replay/machine.test.ts': ['C3: killed after a result was recorded'] } },
+  { id: 'C4', what: 'three tools in parallel, killed after two', tests: { [`${at}/identity.test.ts`]: ['three calls at once, killed after two have finished: those replay, the third is in doubt (C4)'] } },
+  { id: 'C5', what: 'parallel tools that finish in reverse order', tests: { 'test/side-by-side.test.ts': ['parallel tools that finish in reverse order get their own results, and fewer at a time do not deadlock (C5, C33)'], [`${at}/streamed.test.ts`]: ['tools that finish in reverse order get their own results, and fewer at a time do not deadlock (C5, C33)'] } },
+  { id: 'C6', what: 'the same call at two steps', tests: { [`${at}/identity.test.ts`]: ['the same tool with the same arguments at two steps is executed both times, and each replays its own (C6)'] } },
+  { id: 'C7', what: 'one call id for two calls', tests: { [`${at}/identity.test.ts`]: ['one call id for two calls of different responses: each has its own result (C7)', 'one call id for two calls of one response: both are executed, and each replays its own (C7)', 'one call id and equal arguments twice in one response: executed twice (C6, C7)'] } },
+  { id: 'C8', what: 'killed while replaying, twice', tests: { [`${at}/restarts.test.ts`]: ['%s, killed while it replays, twice (C8)'], 'src/replay/machine.test.ts': ['C8: killed while replaying'] } },
+  { id: 'C9', what: 'a finished run is asked for again', tests: { 'test/bad-input.test.ts': ['a finished run gives its recorded result and calls nothing (C9)'] } },
+  { id: 'C10', what: 'the same run id, another input or version', tests: { 'test/bad-input.test.ts': ['another input, another version: named before the handler starts, allowed by a flag (C10)'] } },
+  { id: 'C11', what: 'a deploy changes the configuration', tests: { [`${at}/configuration.test.ts`]: ['%s changed: recorded answers stand, and a warning names it (C11)', '%s changed, policy diverge: asked anew, the reason names it', '%s changed, policy refuse: CONFIG_CHANGED names it, nothing is asked, and the old code goes on', 'a change under which the recorded response would be refused'] } },
+  { id: 'C11b', what: 'the conversation itself changes', tests: { 'test/divergence.test.ts': ['a conversation that changes between attempts (C11b)'], 'src/replay/machine-divergence.test.ts': ['C11b, R5: a changed conversation'] } },
+  { id: 'C12', what: 'clean-up after the fatal error', tests: { [`${at}/failed-runs.test.ts`]: ['a run that %s failed (C12)'] } },
+  { id: 'C13', what: 'the run recovered from the error of a step', tests: { [`${at}/control-outcomes.test.ts`]: ['a run that recovered from the error of a step (C13)'] } },
+  { id: 'C14', what: 'control outcomes', tests: { [`${at}/control-outcomes.test.ts`]: ['in %s, what a call came to replays without the tool (C14):', 'in %s, approvals of the AI SDK replay without the tool (C14):'] } },
+  { id: 'C15', what: 'an agent inside a tool, twice', tests: { 'test/side-by-side.test.ts': ['an agent inside a tool replays as a whole, and its second use finds its own steps (C15)'], [`${at}/streamed.test.ts`]: ['twice in a run: the first replays without starting, the second finds its own steps (C15)'] } },
+  { id: 'C16', what: 'two loops in branches, killed anywhere', tests: { 'test/side-by-side.test.ts': ['two loops in branches replay wholly'], [`${at}/streamed.test.ts`]: ['two loops in branches, killed, replay wholly, no effect twice (C16)'], 'test/programs/programs.test.ts': ['random programs'] } },
+  { id: 'C16b', what: 'two loops in one branch', tests: { 'test/side-by-side.test.ts': ['two loops with tools in one branch are refused at the second claim, and what the first did is kept (C16b)'], [`${at}/streamed.test.ts`]: ['two loops with tools in one branch are refused, however they are read (C16b)'] } },
+  { id: 'C16c', what: 'a race, then a step that uses the winner', tests: { 'test/side-by-side.test.ts': ['a race has the same winner on replay (C16c)'] } },
+  { id: 'C16d', what: 'steps of one name side by side, without key', tests: { 'test/side-by-side.test.ts': ['steps of one name without key or input are refused when they overlap; with a key they are right (C16d)'] } },
+  { id: 'C17', what: 'a record that the store refuses', tests: { [`${at}/refused-records.test.ts`]: ['a record that the store refuses (C17)'] } },
+  { id: 'C18', what: 'ten deploys in a row', tests: { [`${at}/restarts.test.ts`]: ['ten deploys in a row (C18)'], 'test/usage.test.ts': ['ten deploys in a row, with progress each time (C18)'] } },
+  { id: 'C19', what: 'a call without a result in the messages', tests: { [`${at}/orphans.test.ts`]: ['a call without a result, in a loop of your own over %s (C19)', 'a call without a result, in %s (C19)'], 'src/ai-sdk/orphans.test.ts': ['calls without a result (C19)'] } },
+  { id: 'C20', what: 'two results for one call', tests: { [`${at}/two-results.test.ts`]: ['the outcome of a call that is told twice (C20)'] } },
+  { id: 'C21', what: 'every attempt ends with a summary', tests: { [`${at}/summaries.test.ts`]: ['an attempt ends with a summary (C21)'], 'src/run/describe-event.test.ts': ['of %s is one line for a log, with its run (C21)'] } },
+  { id: 'C22', what: 'what a framework makes up anew', tests: { [`${at}/fingerprints.test.ts`]: ['what a framework makes up anew on each attempt does not diverge (C22):'], [`${at}/control-outcomes.test.ts`]: ['needed, then given: executed once, although the framework makes up another approval id on each attempt (C22)'] } },
+  { id: 'C23', what: 'a user\'s own field called `timestamp`', tests: { [`${at}/fingerprints.test.ts`]: ["a user's own field counts, whatever it is called (C23):"] } },
+  { id: 'C24', what: 'a streamed model step replays', tests: { 'test/divergence.test.ts': ['a streamed model step (C24)'] } },
+  { id: 'C25', what: 'usage and limits over resumes', tests: { 'test/usage.test.ts': ['is right after any number of kills and resumes: what is replayed adds nothing (C25)'], 'test/limits.test.ts': ['is not reached anew by a resume, replays under a spent budget, and goes on under a higher one without repeating anything'] } },
+  { id: 'C27', what: 'a refund times out, the model asks again', tests: { 'test/doubt.test.ts': ['a refund that times out is an observation, and a second one in other words does not start (C27)'], [`${at}/streamed.test.ts`]: ['holds back the next one, in %s, which is reconciled or waits (C27)'] } },
+  { id: 'C28', what: 'a refund throws ECONNRESET after sending', tests: { 'test/doubt.test.ts': ['a thrown ECONNRESET is doubt, not failure, and is reconciled before the next start (C28)'] } },
+  { id: 'C29', what: 'a run that kills its process each time', tests: { [`${at}/restarts.test.ts`]: ['a run that ends its process each time (C29)'] } },
+  { id: 'C30', what: 'a file behind a link that has expired', tests: { [`${at}/linked-files.test.ts`]: ['whose link has expired when the run resumes: everything replays, and nothing is fetched (C30)', 'whose link has expired when the run goes on live: later requests have the file from the journal'] } },
+  { id: 'C31', what: 'a request with hosted tools, killed in flight', tests: { [`${at}/hosted-tools.test.ts`]: ['a request with hosted tools, killed in flight, asked by %s (C31)', 'a request with hosted tools'] } },
+  { id: 'C32', what: 'two sub-agents as tools, in parallel', tests: { 'test/nested.test.ts': ['two sub-agents as tools, in parallel in one response (C32)'] } },
+  { id: 'C33', what: 'only a part is asked for again', tests: { 'src/replay/machine.test.ts': ['C33: an older record is not asked for any more'], 'test/side-by-side.test.ts': ['parallel tools that finish in reverse order get their own results, and fewer at a time do not deadlock (C5, C33)'] } },
+  { id: 'C34', what: 'three reviewers with one prompt', tests: { 'test/divergence.test.ts': ['three reviewers with one prompt and other instructions get no swapped answers, also after one text is edited (C34)'] } },
+  { id: 'C35', what: 'repair of a call re-asks the model', tests: { 'test/repair.test.ts': ['a repair that re-asks the model with its tools, in ${mode}'] } },
+  { id: 'C36', what: 'an output that does not validate', tests: { [`${at}/failed-runs.test.ts`]: ['an output of %s that does not validate (C36)', 'a response that does not heed the tool choice (C36)', 'an output that the handler refuses by itself (C36)'] } },
+  { id: 'C37', what: 'data from outside of any step', tests: { [`${at}/outside-data.test.ts`]: ['what is looked up outside of steps and gets into the conversation (C37)'] } },
+  { id: 'C38', what: 'an effect of the clean-up, driven again', tests: { [`${at}/failed-runs.test.ts`]: ['an effect of the clean-up (C38)'] } },
+  { id: 'C39', what: 'a model that is not wrapped', tests: { 'test/nested.test.ts': ['a model that is not wrapped: the calls of wrapped tools are ordinary steps, with one warning (C39)'], [`${at}/streamed.test.ts`]: ['a streaming model that is not wrapped, with wrapped tools (C39)'] } },
+  { id: 'E1', what: 'a result with effects that cannot be stored', tests: { [`${at}/values.test.ts`]: ['%s of a tool with effects: it succeeded, the model is told so and why the result is missing, it is never run again (E1, E5)', '%s of a step with effects: RESULT_NOT_STORED, which says that it succeeded, also when it replays (E1, E5)'] } },
+  { id: 'E3', what: 'the same without effects, or in an input', tests: { [`${at}/values.test.ts`]: ['%s of an idempotent tool: one error with the path, not retried, and replayed (E3, E5)', '%s of a read: one error that can be caught, not retried (E3, E5)', '%s in the input of a step: one error with the path, before anything runs (E3)'] } },
+  { id: 'E5', what: 'a result over the limit', tests: { [`${at}/values.test.ts`]: ['%s of a tool with effects: it succeeded, the model is told so and why the result is missing, it is never run again (E1, E5)'] } },
+]
+
+/** Situations of the sections whose rows are complete that the software does not handle yet. */
+export const OPEN: Readonly<Record<string, string>> = {
+  C26: 'named secrets in arguments and results',
+}
+
+/** Sections of which every row stands here. */
+export const COMPLETE = ['C'] as const
+
+/** The table of docs/testing.md. */
+export function table(): string {
+  const tests = ({ tests: byFile }: Row): string => Object.keys(byFile).map((file) => `[${file.slice(file.lastIndexOf('/') + 1)}](../${file})`).join(', ')
+  return ['| | situation | tests |', '|---|---|---|', ...ROWS.map((row) => `| ${row.id} | ${row.what} | ${tests(row)} |`)].join('\n')
+}
