@@ -10,6 +10,24 @@ export interface Row {
 const at = 'test/acceptance'
 
 export const ROWS: readonly Row[] = [
+  { id: 'A1', what: 'an error event before any content', tests: { 'test/streams.test.ts': ['before its first content is tried again silently (A1)'] } },
+  { id: 'A2', what: 'the same after two deltas', tests: { 'test/streams.test.ts': ['by ${how} after two deltas is driven again, and no text is joined (A2)', 'again and again ends within the same budget, as an error and never as a partial success (A2, A9)', 'is an error for who reads ${mode}'] } },
+  { id: 'A8', what: 'a bare ECONNRESET, a status as a cause', tests: { 'test/wire/retries.test.ts': ['what is thrown without a class of a provider is retried like the rest (A8)'] } },
+  { id: 'A9', what: 'retry layers above and below', tests: { 'test/wire/retries.test.ts': ['exactly maxAttempts requests in all, whatever the layers above are told (A9)'], 'test/streams.test.ts': ['make exactly maxAttempts requests, whatever maxRetries says (A9)'] } },
+  { id: 'A10', what: 'a long Retry-After', tests: { 'test/streams.test.ts': ['a Retry-After beyond what is waited inline suspends the run until then, and it is never asked earlier (A10)', 'is kept by the next attempt too, within the same budget of tries (A9, A10)'], 'test/run-time.test.ts': ['fails a run that would have to wait beyond it, with the reason, in place of suspending it until then (A10)'] } },
+  { id: 'A11', what: 'a Retry-After that no timer takes', tests: { 'test/wire/retries.test.ts': ['after a Retry-After that no timer takes, or that is garbage, is the own backoff, not an instant storm (A11)'] } },
+  { id: 'A12', what: 'an abort in a backoff', tests: { 'test/wire/retries.test.ts': ['in a 3 s backoff ends with the abort, in the same turn, with its reason; one request, no timer left (A12, A13): %s'] } },
+  { id: 'A13', what: 'the reason of an abort', tests: { 'test/wire/retries.test.ts': ['aborted by the caller of the loop is not retried, and keeps its reason (A13): %s'] } },
+  { id: 'A14', what: 'an own timeout that looks like an abort', tests: { 'test/wire/retries.test.ts': ['a time limit is a timeout and no cancellation, though fetch says AbortError (A14)'] } },
+  { id: 'A19', what: 'retries are exhausted in step 5', tests: { 'test/usage.test.ts': ['the error of a run whose retries are exhausted in step 5 (A19)'] } },
+  { id: 'B1', what: 'a tool that ignores its signal', tests: { 'test/doubt.test.ts': ['a late result settles the doubt, and the next call is answered with it (B1)'] } },
+  { id: 'B2', what: 'a model request without an answer', tests: { 'test/streams.test.ts': ['a model request without an answer times out and is tried again (B2)'] } },
+  { id: 'B3', what: '2 s left, a tool that may take 30 s', tests: { 'test/run-time.test.ts': ['that may take 30 s has 2 s where the run has 2 s left (B3)'] } },
+  { id: 'B7', what: 'a tool throws', tests: { 'test/doubt.test.ts': ['an error of the tool itself is an error for the model, and the run goes on (B7)'] } },
+  { id: 'B8', what: 'an unknown tool, arguments that do not parse', tests: { 'test/streams.test.ts': ['an unknown tool and arguments that do not parse are observations, not the end (B8)'] } },
+  { id: 'B9', what: 'the runner is closed with work in flight', tests: { 'test/owners.test.ts': ['a runner that is closed lets running steps end, starts none, and gives the lease back (B9)'] } },
+  { id: 'B10', what: 'the handler returns before its tools end', tests: { 'test/owners.test.ts': ['steps that nobody waits for are recorded before the run ends (B10)'] } },
+  { id: 'B11', what: 'the caller aborts', tests: { 'test/owners.test.ts': ['an abort of the caller ends the attempt with its own reason, keeps what was done, and the run can be resumed (B11)'] } },
   { id: 'C1', what: 'killed between the effect and the record of its result', tests: { 'test/doubt.test.ts': ['killed between the effect and its record (C1)'], [`${at}/streamed.test.ts`]: ['a streamed call that was killed between its effect and its record (C1)'], [`${at}/incomplete-tools.test.ts`]: ['onIncompleteTool of a call'], 'test/crash.test.ts': ['real processes, ended with SIGKILL'] } },
   { id: 'C2', what: 'the same, of an idempotent tool', tests: { 'test/doubt.test.ts': ['runs an idempotent tool again with the same key (C2)'] } },
   { id: 'C3', what: 'killed after the result was recorded', tests: { 'test/doubt.test.ts': ['after the result was recorded: replayed, called once overall (C3)'], 'src/replay/machine.test.ts': ['C3: killed after a result was recorded'] } },
@@ -52,7 +70,7 @@ export const ROWS: readonly Row[] = [
   { id: 'C37', what: 'data from outside of any step', tests: { [`${at}/outside-data.test.ts`]: ['what is looked up outside of steps and gets into the conversation (C37)'] } },
   { id: 'C38', what: 'an effect of the clean-up, driven again', tests: { [`${at}/failed-runs.test.ts`]: ['an effect of the clean-up (C38)'] } },
   { id: 'C39', what: 'a model that is not wrapped', tests: { 'test/nested.test.ts': ['a model that is not wrapped: the calls of wrapped tools are ordinary steps, with one warning (C39)'], [`${at}/streamed.test.ts`]: ['a streaming model that is not wrapped, with wrapped tools (C39)'] } },
-  { id: 'E1', what: 'a result with effects that cannot be stored', tests: { [`${at}/values.test.ts`]: ['%s of a tool with effects: it succeeded, the model is told so and why the result is missing, it is never run again (E1, E5)', '%s of a step with effects: RESULT_NOT_STORED, which says that it succeeded, also when it replays (E1, E5)'] } },
+  { id: 'E1', what: 'a result with effects that cannot be stored', tests: { [`${at}/values.test.ts`]: ['%s of a tool with effects: it succeeded, the model is told so and why the result is missing, it is never run again (E1, E5)', '%s of a step with effects: RESULT_NOT_STORED, which says that it succeeded, also when it replays (E1, E5)', 'of an effect that completed: it is not made again without a decision when the conversation has changed (E1)'] } },
   { id: 'E3', what: 'the same without effects, or in an input', tests: { [`${at}/values.test.ts`]: ['%s of an idempotent tool: one error with the path, not retried, and replayed (E3, E5)', '%s of a read: one error that can be caught, not retried (E3, E5)', '%s in the input of a step: one error with the path, before anything runs (E3)'] } },
   { id: 'E5', what: 'a result over the limit', tests: { [`${at}/values.test.ts`]: ['%s of a tool with effects: it succeeded, the model is told so and why the result is missing, it is never run again (E1, E5)'] } },
 ]

@@ -74,6 +74,23 @@ describe('a value that cannot be stored', () => {
     expect(calls).toBe(1)
   })
 
+  it('of an effect that completed: it is not made again without a decision when the conversation has changed (E1)', async () => {
+    let prompt = 'one'
+    let calls = 0
+    const model = testModel((turn) => (turn === 0 ? { calls: [{ id: prompt, tool: 'act', input: {} }] } : { text: 'done' }))
+    const agent = defineAgent('a', async (run) => {
+      const tools: ToolSet = run.tools({ act: tool({ inputSchema: z.object({}), execute: async () => (calls++, circular() as string) }) })
+      const { text } = await generateText({ model: run.model(model), tools, prompt, stopWhen: isStepCount(3) })
+      if (run.attempt === 1) throw new Error('later')
+      return text
+    })
+    const runner = createRunner({ agents: [agent], store: memoryStore(), ...quick })
+    await expect(runner.run(agent, {}, { runId: 'r' })).rejects.toThrow(/later/)
+    prompt = 'two'
+    expect(await runner.resume('r')).toMatchObject({ status: 'suspended', reasons: [{ type: 'repeat', effects: ['0/c:one'] }] })
+    expect(calls).toBe(1)
+  })
+
   it.each(unstorable)('%s of a read: one error that can be caught, not retried (E3, E5)', async (_what, result, path) => {
     let calls = 0
     const agent = defineAgent('a', async (run) => run.read('look', () => (calls++, result())).then(() => undefined, (e: Error) => e.message))
