@@ -4,122 +4,68 @@
  *   cost    ms a step, beside a raw append with fdatasync of the same bytes
  *   growth  the quickest of the last blocks of steps beside the quickest of the first: 1 is flat
  *   bytes   what the journal holds beside what the steps gave, under a system prompt of 100 KB
+ *
+ * The loops of the AI SDK grow by themselves: beside such a row stands the same loop without Holdfast, and what is left is ours.
+ * `--steps` (default 10000), `--only` a part of a row's name, `--json`.
  */
 import { closeSync, fdatasyncSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import type { LanguageModelV4 } from '@ai-sdk/provider'
-import { createRunner, defineAgent, memoryStore, sqliteStore, type Store } from '../src/index.ts'
+import { memoryStore, sqliteStore } from '../src/index.ts'
+import { Blocks, oursOf, type Row } from './blocks.ts'
+import { ownLoop, sdkLoop } from './requests.ts'
+import { stepKinds, stepRows } from './steps.ts'
 
-const { values } = parseArgs({ options: { steps: { type: 'string', default: '2000' }, json: { type: 'boolean', default: false } } })
-const STEPS = Number(values.steps)
-const BLOCK = Math.max(1, Math.floor(STEPS / 40))
-const payload = 'x'.repeat(1_000)
+const { values } = parseArgs({ options: { steps: { type: 'string', default: '10000' }, only: { type: 'string', default: '' }, json: { type: 'boolean', default: false } } })
+const steps = Number(values.steps)
+if (!Number.isSafeInteger(steps) || steps < 80) throw new Error(`--steps must be a number of at least 80, got ${values.steps}`)
 const folder = mkdtempSync(join(tmpdir(), 'holdfast-bench-'))
 
-interface Row {
-  readonly what: string
-  readonly msPerStep: number
-  readonly growth: number
-  readonly bytesRatio?: number
-}
-
-/** Ms of each block of steps. */
-function blocks(): { step: () => void; result: () => { msPerStep: number; growth: number } } {
-  const times: number[] = []
-  let count = 0
-  let began = performance.now()
-  return {
-    step() {
-      if (++count % BLOCK > 0) return
-      times.push((performance.now() - began) / BLOCK)
-      began = performance.now()
-    },
-    result: () => ({
-      msPerStep: times.reduce((sum, t) => sum + t, 0) / times.length,
-      growth: Math.min(...times.slice(-8)) / Math.min(...times.slice(0, 8)),
-    }),
-  }
-}
-
-async function steps(what: string, store: Store): Promise<Row[]> {
-  let timer = blocks()
-  let isReplay = false
-  const agent = defineAgent('steps', async (run) => {
-    for (let i = 0; i < STEPS; i++) {
-      await run.step('work', { input: i }, () => payload)
-      timer.step()
-    }
-    if (!isReplay) throw new Error('drive it again')
-  })
-  const runner = createRunner({ agents: [agent], store })
-  await runner.run(agent, 1, { runId: 'steps' }).catch(() => {})
-  const live = timer.result()
-  isReplay = true
-  timer = blocks()
-  await runner.resume('steps')
-  await runner.close()
-  return [{ what: `${what}: step with effects`, ...live }, { what: `${what}: replayed`, ...timer.result() }]
-}
-
-/** Answers at once, and keeps nothing of what it was asked. */
-const model: LanguageModelV4 = {
-  specificationVersion: 'v4',
-  provider: 'bench',
-  modelId: 'model',
-  supportedUrls: {},
-  doGenerate: async () => ({
-    content: [{ type: 'text', text: payload }],
-    finishReason: { unified: 'stop', raw: undefined },
-    usage: { inputTokens: { total: 1, noCache: 1, cacheRead: 0, cacheWrite: 0 }, outputTokens: { total: 1, text: 1, reasoning: 0 } },
-    warnings: [],
-  }),
-  doStream: () => Promise.reject(new Error('not streamed')),
-}
-
-/** A loop of the handler's own, whose conversation grows by two messages a step. */
-async function requests(): Promise<Row> {
-  const timer = blocks()
-  const agent = defineAgent('requests', async (run) => {
-    const durable = run.model(model)
-    const prompt: Parameters<typeof durable.doGenerate>[0]['prompt'] = [{ role: 'system', content: 's'.repeat(100_000) }]
-    for (let i = 0; i < STEPS; i++) {
-      prompt.push({ role: 'user', content: [{ type: 'text', text: `question ${i}` }] })
-      const { content } = await durable.doGenerate({ prompt: [...prompt] })
-      prompt.push({ role: 'assistant', content: content.filter((part) => part.type === 'text') })
-      timer.step()
-    }
-  })
-  const store = memoryStore()
-  await createRunner({ agents: [agent], store }).run(agent, 1, { runId: 'requests' })
-  const bytes = (await store.read('requests')).reduce((sum, { body }) => sum + body.length, 0)
-  return { what: 'memory: model request, 100 KB system prompt', ...timer.result(), bytesRatio: bytes / (STEPS * payload.length) }
-}
-
-function rawAppend(): Row {
-  const timer = blocks()
+async function rawAppend(): Promise<Row[]> {
+  const blocks = new Blocks(steps)
+  const payload = 'x'.repeat(1_000)
   const file = openSync(join(folder, 'raw'), 'a')
-  for (let i = 0; i < STEPS; i++) {
+  for (let i = 0; i < steps; i++) {
     writeSync(file, payload)
     fdatasyncSync(file)
-    timer.step()
+    blocks.step()
   }
   closeSync(file)
-  return { what: 'raw append and fdatasync', ...timer.result() }
+  return [blocks.row('raw append and fdatasync')]
+}
+
+const benches: Readonly<Record<string, () => Promise<Row[]>>> = {
+  'sqlite: step with effects': () => stepRows(sqliteStore(join(folder, 'bench.db')), steps, 'step with effects'),
+  ...Object.fromEntries(stepKinds.map((kind) => [`memory: ${kind}`, () => stepRows(memoryStore(), steps, kind)])),
+  'model request, own loop': async () => [await ownLoop(steps)],
+  'generateText, read-only tool': async () => [await sdkLoop('generateText', steps, 'readOnly')],
+  'generateText, tool with effects': async () => [await sdkLoop('generateText', steps, 'effects')],
+  'streamText, read-only tool': async () => [await sdkLoop('streamText', steps, 'readOnly')],
+}
+
+function line(row: Row, raw: number): string {
+  const { what, msPerStep, first, last, bytesRatio, plain } = row
+  const cost = `  ${what.padEnd(42)} ${msPerStep.toFixed(3).padStart(8)} ms ${(msPerStep / raw).toFixed(1).padStart(7)} x raw`
+  const growth = `  growth ${(last / first).toFixed(2).padStart(5)} (${first.toFixed(3)} -> ${last.toFixed(3)} ms)`
+  const bytes = bytesRatio === undefined ? '' : `  ${bytesRatio.toFixed(2)} x the payload in the journal`
+  return `${cost}${growth}${bytes}\n${plain ? line(plain, raw) + line(oursOf(row, plain), raw) : ''}`
 }
 
 try {
-  const raw = rawAppend()
-  const rows = [raw, ...(await steps('sqlite', sqliteStore(join(folder, 'bench.db')))), ...(await steps('memory', memoryStore())), await requests()]
-  if (values.json) process.stdout.write(`${JSON.stringify(rows)}\n`)
-  else {
-    process.stdout.write(`${STEPS} steps of 1 KB\n`)
-    for (const { what, msPerStep, growth, bytesRatio } of rows) {
-      const bytes = bytesRatio === undefined ? '' : `  ${bytesRatio.toFixed(2)} x the payload in the journal`
-      process.stdout.write(`  ${what.padEnd(46)} ${msPerStep.toFixed(3).padStart(8)} ms  ${(msPerStep / raw.msPerStep).toFixed(1).padStart(6)} x raw  growth ${growth.toFixed(2)}${bytes}\n`)
+  const [raw] = (await rawAppend()) as [Row]
+  const rows = [raw]
+  const print = (row: Row): void => void (values.json || process.stdout.write(line(row, raw.msPerStep)))
+  if (!values.json) process.stdout.write(`${steps} steps of 1 KB\n`)
+  print(raw)
+  for (const [name, bench] of Object.entries(benches)) {
+    if (!name.includes(values.only)) continue
+    for (const row of await bench()) {
+      rows.push(row)
+      print(row)
     }
   }
+  if (values.json) process.stdout.write(`${JSON.stringify(rows)}\n`)
 } finally {
   rmSync(folder, { recursive: true, force: true })
 }

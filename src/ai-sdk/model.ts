@@ -7,7 +7,7 @@ import type { Drive } from '../run/drive.ts'
 import type { StepContext, StepSpec } from '../run/step.ts'
 import { asBroken } from './broken.ts'
 import { Configurations } from './configuration.ts'
-import { Conversations } from './conversation.ts'
+import { BranchConversations } from './conversation.ts'
 import { everyLink, LinkedFiles, type DownloadFile } from './files.ts'
 import { repair } from './orphans.ts'
 import { outside, type OutsidePolicy } from './outside.ts'
@@ -34,7 +34,7 @@ export type Locate = () => { readonly drive: Drive; readonly branch: string } | 
 /** What a drive remembers of its requests, to compare later ones with. */
 interface Requests {
   readonly configurations: Configurations
-  readonly conversations: Map<string, Conversations>
+  readonly conversations: BranchConversations
   /** Ids of calls whose missing results were told of. */
   readonly repaired: Set<string>
 }
@@ -140,9 +140,7 @@ function modelSpec(
 ): StepSpec {
   const { policies } = drive.attempt
   const { conversations, configurations } = requestsIn(drive)
-  let seen = conversations.get(branch)
-  if (!seen) conversations.set(branch, (seen = new Conversations()))
-  const conversation = seen.read(call.prompt)
+  const conversation = conversations.of(branch, (path) => drive.machine.hasEnded(path)).read(call.prompt)
   const configuration = configurations.read(model, call)
   const name = `${model.provider}/${model.modelId}`
   const tools = (call.tools ?? []).map((tool) => tool.name)
@@ -218,6 +216,6 @@ async function liveCall(call: LanguageModelV4CallOptions, context: StepContext, 
 
 function requestsIn(drive: Drive): Requests {
   let requests = requestsOf.get(drive)
-  if (!requests) requestsOf.set(drive, (requests = { configurations: new Configurations(), conversations: new Map(), repaired: new Set() }))
+  if (!requests) requestsOf.set(drive, (requests = { configurations: new Configurations(), conversations: new BranchConversations(), repaired: new Set() }))
   return requests
 }
