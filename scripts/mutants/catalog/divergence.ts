@@ -7,7 +7,7 @@ export const divergence: readonly Mutant[] = [
     rule: 'R5',
     wrong: 'Of a conversation only the newest message is compared.',
     file: 'src/ai-sdk/conversation.ts',
-    edits: [{ from: "digests.push(hash(digests.at(-1) ?? '', print))", to: 'digests.push(hash(print))' }],
+    edits: [{ from: "?? '', print))", to: "?? '', print).slice(0, 0) + hash(print))" }],
     caughtBy: { file: 'test/divergence.test.ts', name: 'compares every message, also the old ones (R8)' },
   },
   {

@@ -47,7 +47,7 @@ export const journal: readonly Mutant[] = [
     rule: 'R17',
     wrong: 'Each model step writes down its whole conversation.',
     file: 'src/ai-sdk/conversation.ts',
-    edits: [{ from: 'const described = keep > 0 &&', to: 'const described = keep > 1e9 &&' }],
+    edits: [{ from: '.step = step', to: '.step = undefined' }],
     caughtBy: { file: 'test/growth.test.ts', name: 'is as long after sixty turns as after ten' },
   },
   {
