@@ -1,4 +1,4 @@
-/** Two results for one call: the first counts, the second is refused (R6; C20). */
+/** Two results for one call: one counts, and what the work itself told before anybody's word (R6; C20). */
 import { generateText, isStepCount, tool } from 'ai'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
@@ -18,7 +18,7 @@ const RESULT: Readonly<Record<Way, string>> = { late: 'by the tool itself', reso
  * A refund timed out; the model asks for it again, so the run waits. Then its outcome is told, in the order of `ways`: by its late end, by
  * a person, by the service when the run is resumed.
  */
-async function told(ways: readonly Way[]) {
+async function told(ways: readonly Way[], decision: DecisionInput = { result: RESULT.resolve }) {
   let finish: (receipt: string) => void = () => {}
   const scene = { calls: 0, knows: false, refused: [] as unknown[] }
   const model = testModel((turn) => (turn < 2 ? { calls: [{ id: `c${turn + 1}`, tool: 'refund', input: {} }] } : { text: 'done' }))
@@ -37,7 +37,7 @@ async function told(ways: readonly Way[]) {
       finish(RESULT.late)
       // It goes to the inbox when the work has ended.
       while ((await store.inbox('r', 0)).every(({ body }) => !body.includes('late-result'))) await new Promise((resolve) => setImmediate(resolve))
-    } else if (way === 'resolve') await resolveBy(runner, { result: RESULT.resolve }).catch((error: unknown) => scene.refused.push(error))
+    } else if (way === 'resolve') await resolveBy(runner, decision).catch((error: unknown) => scene.refused.push(error))
     else scene.knows = true
   }
   const outcome = await runner.resume('r')
@@ -54,18 +54,24 @@ describe('the outcome of a call that is told twice (C20)', () => {
     [['reconcile'], 'reconcile'],
     [['late', 'resolve'], 'late'],
     [['late', 'reconcile'], 'late'],
-    [['resolve', 'late'], 'resolve'],
+    [['resolve', 'late'], 'late'],
     [['resolve', 'reconcile'], 'resolve'],
     [['reconcile', 'late'], 'late'],
     [['reconcile', 'resolve'], 'resolve'],
     [['late', 'resolve', 'reconcile'], 'late'],
-    [['resolve', 'late', 'reconcile'], 'resolve'],
-    [['reconcile', 'resolve', 'late'], 'resolve'],
+    [['resolve', 'late', 'reconcile'], 'late'],
+    [['reconcile', 'resolve', 'late'], 'late'],
   ])('%j: the call is answered once, by what counts (%s), and the tool is not called again', async (ways, counts) => {
     const { outcome, calls, settled } = await told(ways)
     expect(outcome).toEqual({ status: 'completed', result: ['unknown', RESULT[counts]] })
     expect(calls).toBe(1)
     expect(settled.length).toBeLessThanOrEqual(1)
+  })
+
+  it.each(['rerun', 'skip'] as const)('by its late end after the decision %s about the doubt: what was decided is void, nothing is repeated or left unknown', async (decision) => {
+    const { outcome, calls } = await told(['resolve', 'late'], decision)
+    expect(outcome).toEqual({ status: 'completed', result: ['unknown', RESULT.late] })
+    expect(calls).toBe(1)
   })
 
   it('after it has ended by itself: a decision is refused, also about the call that waits for it', async () => {
