@@ -29,6 +29,8 @@ export function repairMessages<M extends Message>(messages: readonly M[]): M[] {
 
 /** As {@link repairMessages}, with the ids of the calls that were given a result. */
 export function repair<M extends Message>(messages: readonly M[]): { readonly messages: M[]; readonly repaired: readonly string[] } {
+  // Nearly all are: found out without keeping anything, because it is asked at every request.
+  if (areWhole(messages)) return { messages: messages as M[], repaired: [] }
   const answered = new Set<string>()
   for (const message of messages) {
     for (const part of partsOf(message)) {
@@ -43,6 +45,24 @@ export function repair<M extends Message>(messages: readonly M[]): { readonly me
     return [message, { role: 'tool', content: missing.map(interrupted) } as unknown as M]
   })
   return repaired.length === 0 ? { messages: messages as M[], repaired } : { messages: whole, repaired }
+}
+
+/** Whether each call is answered right behind it. */
+function areWhole(messages: readonly Message[]): boolean {
+  for (let at = 0; at < messages.length; at++) {
+    if (messages[at]!.role !== 'assistant') continue
+    const parts = partsOf(messages[at]!)
+    for (const part of parts) if (part.type === 'tool-call' && !part.providerExecuted && !isAnswered(part.toolCallId, messages, at)) return false
+  }
+  return true
+}
+
+/** In its own message, or in those of tools that follow. */
+function isAnswered(callId: string | undefined, messages: readonly Message[], at: number): boolean {
+  do {
+    for (const part of partsOf(messages[at]!)) if ((part.type === 'tool-result' || part.type === 'tool-approval-request') && part.toolCallId === callId) return true
+  } while (messages[++at]?.role === 'tool')
+  return false
 }
 
 const interrupted = ({ toolCallId, toolName }: Part): object => ({

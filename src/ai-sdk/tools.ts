@@ -70,9 +70,14 @@ function wrapExecute(name: string, tool: object, execute: Execute, policy: ToolP
   }
 }
 
-/** The approval that a call was given in the messages: such calls execute before any model request, and no response of this run asked for them. */
+/**
+ * The approval that a call was given in the messages: such calls execute before any model request, when the messages end with the answers
+ * to approvals (`collectToolApprovals` of `ai`), and no response of this run asked for them.
+ */
 function approvalOf({ messages, toolCallId }: ToolExecutionOptions<unknown>): { approvalId?: string } {
-  for (const { content } of messages ?? []) {
+  const last = messages?.at(-1)
+  if (last?.role !== 'tool' || !last.content.some((part) => part.type === 'tool-approval-response')) return {}
+  for (const { content } of messages) {
     if (typeof content === 'string') continue
     for (const part of content) if (part.type === 'tool-approval-request' && part.toolCallId === toolCallId) return { approvalId: part.approvalId }
   }

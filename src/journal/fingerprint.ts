@@ -20,9 +20,14 @@ export function isSame(a: unknown, b: unknown): boolean {
   if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false
   if (Array.isArray(a)) return Array.isArray(b) && a.length === b.length && areSame(a, b)
   if (Object.getPrototypeOf(a) !== Object.prototype || Object.getPrototypeOf(b) !== Object.prototype) return false
-  const keys = Object.keys(a)
-  if (keys.length !== Object.keys(b).length) return false
-  return keys.every((key) => Object.hasOwn(b, key) && isSame((a as Record<string, unknown>)[key], (b as Record<string, unknown>)[key]))
+  const [one, other] = [a as Readonly<Record<string, unknown>>, b as Readonly<Record<string, unknown>>]
+  const keys = Object.keys(one)
+  if (keys.length !== Object.keys(other).length) return false
+  for (const key of keys) {
+    const value = one[key]
+    if (value === undefined ? !Object.hasOwn(other, key) || other[key] !== undefined : !isSame(value, other[key])) return false
+  }
+  return true
 }
 
 /** By index: `every` passes over holes. */
