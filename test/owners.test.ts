@@ -45,7 +45,7 @@ describe('two that want the same run', () => {
 })
 
 describe('a lease that is over without its owner having noticed', () => {
-  it('lets no step with effects start: it is looked at right before (R9)', async () => {
+  it('lets no step with effects start, and ends the attempt: it is looked at right before (R9)', async () => {
     let asleepMs = 0
     const inner = memoryStore()
     const store: Store = {
@@ -58,12 +58,11 @@ describe('a lease that is over without its owner having noticed', () => {
     let calls = 0
     const agent = defineAgent('a', async (run) => run.step('pay', () => ++calls))
     const runner = createRunner({ agents: [agent], store, clock: { ...systemClock, now: () => systemClock.now() + asleepMs }, drainMs: 1 })
-    const outcome = runner.run(agent, 1, { runId: 'r' })
-    while (asleepMs === 0) await turn()
-    await turn()
+    await expect(runner.run(agent, 1, { runId: 'r' })).rejects.toMatchObject({ code: 'LEASE_LOST' })
     await runner.close()
-    expect(await outcome).toMatchObject({ status: 'suspended' })
     expect(calls).toBe(0)
+    const next = createRunner({ agents: [agent], store: inner, clock: { ...systemClock, now: () => systemClock.now() + asleepMs } })
+    expect(await next.resume('r')).toEqual({ status: 'completed', result: 1 })
   })
 })
 

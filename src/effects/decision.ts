@@ -26,10 +26,14 @@ export interface DecisionContext {
 export const decisionAbout = (ledger: Ledger, step: string, { isTaken }: Pick<DecisionContext, 'isTaken'>): TakenDecision | undefined =>
   ledger.decisions.findLast((d) => !d.consumed && d.step === step && !isTaken(d.inbox))
 
-/** Of `blockers`, those that a decision lets a call pass: what it was made about, as far as that had started by then. */
+/** Whether a decision says something of an effect: it had started by then; and what was to be done in doubt is void where it is known since (C20). */
+export const holdsFor = ({ decision, since }: TakenDecision, { startedSeq, settledSeq }: Effect): boolean =>
+  startedSeq <= since && (settledSeq <= since || decision.type === 'result' || decision.type === 'reuse')
+
+/** Of `blockers`, those that a decision lets a call pass: what it was made about. */
 export function clearedBy(decision: TakenDecision, blockers: readonly Effect[]): readonly Effect[] {
   const about = blockers.filter((b) => b.step.id === decision.step)
-  return (about.length > 0 ? about : blockers).filter((b) => b.startedSeq <= decision.since)
+  return (about.length > 0 ? about : blockers).filter((b) => holdsFor(decision, b))
 }
 
 /**

@@ -32,6 +32,10 @@ class Scene {
   settled(step: string, settlement: Settlement): this {
     return this.#apply({ type: 'settled', at: 3, step, by: 'reconcile', settlement })
   }
+  /** The work came to its end after all that was decided. */
+  late(step: string): this {
+    return this.#apply({ type: 'settled', at: 9, step, by: 'late-result', settlement: { type: 'completed', outcome: value(`late ${step}`) } }, 2_000)
+  }
   superseded(...ids: string[]): this {
     return this.#apply({ type: 'superseded', at: 4, by: 'divergence', step: ids[0]!, reason: 'a test', ids })
   }
@@ -63,8 +67,8 @@ class Scene {
     return 'consumes' in verdict ? this.#apply({ type: 'consumed', at: 6, step, ...verdict.consumes }) : this
   }
 
-  #apply(entry: Entry): this {
-    this.ledger.apply(entry, 0)
+  #apply(entry: Entry, seq = 0): this {
+    this.ledger.apply(entry, seq)
     return this
   }
 }
@@ -114,6 +118,16 @@ describe('a step that was interrupted itself (C1)', () => {
 
   it('takes the newest of two decisions, and the older one goes with it', () => {
     expect(scene().started('a').decided('a', 'rerun').decided('a', 'skip').ask('a')).toEqual(skipOf([], [2, 1]))
+  })
+
+  it.each(['rerun', 'skip'] as const)('is answered with what came of it, though %j was decided before that was known (C20)', (decision) => {
+    expect(scene().started('a').decided('a', decision).late('a').ask('a')).toEqual(answerOf(value('late a'), [], [1]))
+    expect(scene().doubtful('a').decided('b', decision).late('a').ask('b')).toEqual(answerOf(value('late a'), ['a'], [1]))
+    expect(scene().doubtful('a').decided('b', decision).late('a').ask('b', { args: 'order 2' })).toEqual(waitOf('repeat', 'a'))
+  })
+
+  it('is answered with the result that somebody gave first', () => {
+    expect(scene().started('a').decided('a', RESULT).late('a').ask('a')).toEqual(answerOf(value('by hand'), [], [1]))
   })
 
   it('uses the decision up with its start: the next doubt is another question', () => {

@@ -1,6 +1,6 @@
 /** The guard: whether a step with effects may start now, is answered, is asked about, or waits (R5, R6). Pure. */
 import type { EffectRef, Outcome } from '../journal/entry.ts'
-import { clearedBy, decisionAbout, decisionFor, decisionOf, sameEffect, type DecisionContext } from './decision.ts'
+import { clearedBy, decisionAbout, decisionFor, decisionOf, holdsFor, sameEffect, type DecisionContext } from './decision.ts'
 import { isExpected, isInDoubt, isUnknown } from './doubt.ts'
 import { isWithin, turnOf } from '../replay/identity.ts'
 import { wouldBeRepeated, type Effect, type Ledger, type TakenDecision } from './ledger.ts'
@@ -66,13 +66,13 @@ function judge(ledger: Ledger, call: GuardedCall, context: GuardContext): GuardV
 
   const deciding: DecisionContext = { isTaken: (inbox) => decisions.includes(inbox) || context.taken.decisions.has(inbox), isGone: context.isGone }
 
-  /** What had started by this position does not hold the call: somebody decided about the call since. */
+  /** What was known by this position does not hold the call: somebody decided about the call since. */
   let passes = -1
 
   const own = ledger.effects.get(call.step)
   if (own && own.state !== 'not-done') {
     const decided = decisionAbout(ledger, call.step, deciding)
-    if (decided) {
+    if (decided && holdsFor(decided, own)) {
       decisions.push(decided.inbox)
       // What it is answered with becomes its outcome; that nobody knows stands as before.
       if (decided.decision.type !== 'rerun') return carryOut(decided, own, consumes)
@@ -87,7 +87,7 @@ function judge(ledger: Ledger, call: GuardedCall, context: GuardContext): GuardV
   }
 
   for (;;) {
-    const blockers = blockersOf(ledger, call, context).filter((b) => !effects.includes(b.step.id) && b.startedSeq > passes)
+    const blockers = blockersOf(ledger, call, context).filter((b) => !effects.includes(b.step.id) && Math.max(b.startedSeq, b.settledSeq) > passes)
     const [first] = blockers
     const decidedCall = { ...call, keyed: call.policy.keyed }
     if (!first) {

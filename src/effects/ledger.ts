@@ -18,8 +18,9 @@ export interface Effect {
   readonly input: Encoded | undefined
   /** Fencing token of the attempt that started it last. */
   readonly token: number
-  /** Position of the record of its last start. */
+  /** Position of the record of its last start, and of what settled it since. */
   readonly startedSeq: number
+  settledSeq: number
   /** When it was started last, and when it was last heard of, ms since the epoch. */
   readonly startedAt: number
   state: EffectState
@@ -93,6 +94,7 @@ export class Ledger {
         // Of two outcomes the first counts (C20); that it happened is news also after "not done".
         if (!effect || effect.outcome) break
         effect.state = entry.settlement.type
+        effect.settledSeq = seq
         effect.outcome = entry.settlement.type === 'completed' ? entry.settlement.outcome : undefined
         this.#track(effect)
         break
@@ -132,6 +134,7 @@ export class Ledger {
       input: entry.input,
       token: this.#token,
       startedSeq: seq,
+      settledSeq: -1,
       startedAt: entry.at,
       state: 'started',
       cause: undefined,

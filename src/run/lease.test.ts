@@ -50,7 +50,7 @@ describe('Lease', () => {
     expect(renewals.slice(0, 3)).toEqual([11_000, 21_000, 31_000])
     expect(renewals).toHaveLength(15)
     expect(await row()).toMatchObject({ leaseUntil: 1_000 + 6 * TTL })
-    expect(lease.isHeld).toBe(true)
+    expect(lease.check()).toBe(true)
     expect(lost).toEqual([])
   })
 
@@ -62,7 +62,7 @@ describe('Lease', () => {
     delete faults.renew
     await clock.advance(TTL)
     expect(lost).toEqual([])
-    expect(lease.isHeld).toBe(true)
+    expect(lease.check()).toBe(true)
     expect((await row()).leaseUntil).toBe(1_000 + (4 / 3) * TTL + TTL)
   })
 
@@ -72,10 +72,10 @@ describe('Lease', () => {
     await clock.advance(TTL / 3) // confirmed until 41 000
     faults.renew = () => Promise.reject(new Error('no connection'))
     await clock.advance(TTL - 1)
-    expect(lease.isHeld).toBe(true)
+    expect(lease.check()).toBe(true)
     expect(lost).toEqual([])
     await clock.advance(1)
-    expect(lease.isHeld).toBe(false)
+    expect(lease.check()).toBe(false)
     expect(lost).toEqual([{ at: 41_000, error: expect.objectContaining({ code: 'LEASE_LOST', runId: 'r1' }) }])
     const tries = renewals.length
     await clock.advance(10 * TTL)
@@ -91,7 +91,7 @@ describe('Lease', () => {
     expect(lost.map(({ at }) => at)).toEqual([1_000 + TTL])
     answer.resolve(true)
     await clock.advance(1)
-    expect(lease.isHeld).toBe(false)
+    expect(lease.check()).toBe(false)
     expect(clock.pending).toBe(0)
   })
 
@@ -112,7 +112,7 @@ describe('Lease', () => {
     const lease = (await take(0))!
     await store.take('r1', { expectedToken: 1, owner: '{}', leaseUntil: 99_999, now: 2_000 })
     await clock.advance(TTL / 3)
-    expect(lease.isHeld).toBe(false)
+    expect(lease.check()).toBe(false)
     expect(lost.map(({ at, error }) => [at, error.code])).toEqual([[11_000, 'LEASE_LOST']])
     expect(clock.pending).toBe(0)
   })
@@ -126,7 +126,7 @@ describe('Lease', () => {
     lease.stop()
     answer.resolve(false)
     await clock.advance(TTL)
-    expect([lease.isHeld, lost, renewals.length, clock.pending]).toEqual([false, [], 1, 0])
+    expect([lease.check(), lost, renewals.length, clock.pending]).toEqual([false, [], 1, 0])
   })
 })
 

@@ -49,9 +49,10 @@ export class Lease {
     return lease
   }
 
-  /** Whether the lease is held for certain: asked right before an effect. */
-  get isHeld(): boolean {
-    return !this.#over && this.#clock.now() < this.#confirmedUntil
+  /** Whether the lease is held for certain: asked right before an effect. One whose time is over is lost, also where its timer has not said so yet (a machine that slept). */
+  check(): boolean {
+    if (!this.#over && this.#clock.now() >= this.#confirmedUntil) this.#lose()
+    return !this.#over
   }
 
   /** Stops renewing. Giving the lease back is part of the last write. */

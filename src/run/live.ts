@@ -105,7 +105,7 @@ async function start(drive: Drive, ticket: Ticket, spec: StepSpec, consumes: Con
       // Refused write-ahead: the code is not called (R2). The run waits for a store that takes the record.
       return drive.hold(ticket, { type: 'not-recorded', step: ticket.ref.id, message: `${spec.label} was not started: ${messageOf(error)}` })
     }
-    if (drive.isOver || !attempt.options.lease.isHeld || attempt.budget.over) return notCalled(drive, ticket)
+    if (drive.isOver || !attempt.options.lease.check() || attempt.budget.over) return notCalled(drive, ticket)
   }
   // What it stands in has timed out meanwhile, or ended without it.
   if (drive.machine.hasEnded(ticket.ref.branch)) {
@@ -183,6 +183,8 @@ async function call(
   } finally {
     signal.removeEventListener('abort', close)
     close()
+    // What a try holds, its caller's messages among it, must not stay as long as the run.
+    if (drive.tries.get(branch) === context) drive.forget(branch)
   }
 }
 

@@ -1,5 +1,6 @@
 /** A decision from outside about a step that waits (R6): checked, and put into the run's inbox. */
 import { isInDoubt } from '../effects/doubt.ts'
+import type { Effect } from '../effects/ledger.ts'
 import { givenResponse } from '../ai-sdk/given-response.ts'
 import { HoldfastError } from '../errors.ts'
 import { unlink, type Placed } from '../journal/chain.ts'
@@ -21,8 +22,10 @@ export async function decide(store: Store, runId: string, step: string, input: D
   const history = new History()
   for (const { entry, seq } of entries) history.apply(entry, seq)
   const isDriven = !ownership(row, now).free
-  const question = questionOf(entries, history, step, isDriven)
-  if (!question) throw nothingToResolve(runId, step, row.status, questionsIn(entries, history, isDriven))
+  // What an earlier attempt started does not run, even where this one has come to it again.
+  const mayRun = ({ state, token }: Effect): boolean => isDriven && state === 'started' && token === row.token
+  const question = questionOf(entries, history, step, mayRun)
+  if (!question) throw nothingToResolve(runId, step, row.status, questionsIn(entries, history, mayRun))
   const decision = asGiven.type === 'result' && question.kind === 'model' ? responseGiven(input, question.effect.name, runId, step, now) : asGiven
   if (decision.type === 'reuse' && !question.canReuse) {
     throw new HoldfastError('NOTHING_TO_RESOLVE', `step "${step}" of run "${runId}" has no earlier result to reuse`, { runId, step, advice: 'Choose rerun, skip, or give its result' })
@@ -62,9 +65,9 @@ interface Question {
 }
 
 /** What can be decided about a step: it is in doubt, or a call that a suspended run waits with. */
-function questionOf(entries: readonly Placed[], history: History, step: string, isDriven: boolean): Question | undefined {
+function questionOf(entries: readonly Placed[], history: History, step: string, mayRun: (effect: Effect) => boolean): Question | undefined {
   const own = history.ledger.effects.get(step)
-  if (own && isInDoubt(own, () => isDriven && own.state === 'started')) return { effects: [step], kind: own.step.kind, effect: own.ref, fingerprint: own.fingerprint, canReuse: false }
+  if (own && isInDoubt(own, () => mayRun(own))) return { effects: [step], kind: own.step.kind, effect: own.ref, fingerprint: own.fingerprint, canReuse: false }
   const reason = lastReasons(entries).find((r) => r.step === step)
   if (!reason) return undefined
   const effects = reason.effects.flatMap((id) => history.ledger.effects.get(id) ?? [])
@@ -80,8 +83,8 @@ function lastReasons(entries: readonly Placed[]): Waiting[] {
 }
 
 /** Ids of all steps that can be resolved now. */
-function questionsIn(entries: readonly Placed[], history: History, isDriven: boolean): string[] {
-  const doubts = history.ledger.allStanding().filter((effect) => isInDoubt(effect, () => isDriven && effect.state === 'started'))
+function questionsIn(entries: readonly Placed[], history: History, mayRun: (effect: Effect) => boolean): string[] {
+  const doubts = history.ledger.allStanding().filter((effect) => isInDoubt(effect, () => mayRun(effect)))
   return [...new Set([...lastReasons(entries).map((r) => r.step), ...doubts.map((effect) => effect.step.id)])]
 }
 

@@ -54,13 +54,13 @@ describe('the outcome of a call that is told twice (C20)', () => {
     [['reconcile'], 'reconcile'],
     [['late', 'resolve'], 'late'],
     [['late', 'reconcile'], 'late'],
-    [['resolve', 'late'], 'late'],
+    [['resolve', 'late'], 'resolve'],
     [['resolve', 'reconcile'], 'resolve'],
     [['reconcile', 'late'], 'late'],
     [['reconcile', 'resolve'], 'resolve'],
     [['late', 'resolve', 'reconcile'], 'late'],
-    [['resolve', 'late', 'reconcile'], 'late'],
-    [['reconcile', 'resolve', 'late'], 'late'],
+    [['resolve', 'late', 'reconcile'], 'resolve'],
+    [['reconcile', 'resolve', 'late'], 'resolve'],
   ])('%j: the call is answered once, by what counts (%s), and the tool is not called again', async (ways, counts) => {
     const { outcome, calls, settled } = await told(ways)
     expect(outcome).toEqual({ status: 'completed', result: ['unknown', RESULT[counts]] })

@@ -23,8 +23,8 @@ export const owner: readonly Mutant[] = [
     rule: 'R9',
     wrong: 'A process that slept through its lease calls the tool that it was about to call.',
     file: 'src/run/live.ts',
-    edits: [{ from: '!attempt.options.lease.isHeld', to: '!attempt.options.lease' }],
-    caughtBy: { file: 'test/owners.test.ts', name: 'lets no step with effects start: it is looked at right before (R9)' },
+    edits: [{ from: '!attempt.options.lease.check()', to: '!attempt.options.lease' }],
+    caughtBy: { file: 'test/owners.test.ts', name: 'lets no step with effects start, and ends the attempt: it is looked at right before (R9)' },
   },
   {
     name: 'lease without an end',
