@@ -193,6 +193,12 @@ export class Drive {
     this.#pauses.set(step, pause)
   }
 
+  /** The try whose code ran in the branch of a step has ended. */
+  forget(step: string): void {
+    this.tries.delete(step)
+    this.#pauses.delete(step)
+  }
+
   /** Nobody else is given these effects and decisions until the returned function is called. */
   take(consumes: Consumption): () => void {
     for (const effect of consumes.effects) this.taken.effects.add(effect)
