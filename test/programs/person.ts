@@ -48,6 +48,8 @@ export async function settle({ runner, runId, session, reasons, random, all, lat
       if (call && !wasAuthorised) call.authorised = false
       const isMissing = HoldfastError.isInstance(error) && error.code === 'NOTHING_TO_RESOLVE'
       if (isMissing && decision === 'reuse') continue
+      // Its own end is on its way to the run.
+      if (isMissing && error.message.includes('has come to its end meanwhile')) return
       refused.push(`${question.step} (${position}) waits as ${question.type}, but: ${String(error)}`)
       continue
     }
