@@ -6,6 +6,7 @@ import { PartsRecorder, type RecordedResponse, type Stamp } from './recording.ts
 /** Before these nothing of an answer has been seen, so a try that breaks can still be repeated silently. */
 const PRELUDE: ReadonlySet<LanguageModelV4StreamPart['type']> = new Set([
   'stream-start', 'response-metadata', 'ping', 'raw', 'text-start', 'reasoning-start', 'tool-input-start',
+  'custom', // @ai-sdk/anthropic sends one for `message_start`
 ] as const)
 
 /**

@@ -107,4 +107,10 @@ describe("errors that are known by a mark are known again", () => {
     expect(HoldfastError.isInstance(back)).toBe(true)
     expect(back).toMatchObject({ name: 'RunMismatchError', code: 'RUN_MISMATCH', changed: ['version'] })
   })
+
+  it('with the headers and the response that an HTTP client put on it, as data (A18)', () => {
+    const headers = new Headers({ 'Retry-After': '7' })
+    const back = replayed(Object.assign(new Error('429'), { headers, response: new Response('slow down', { status: 429, statusText: 'Too Many Requests', headers }) }))
+    expect(back).toMatchObject({ headers: { 'retry-after': '7' }, response: { status: 429, statusText: 'Too Many Requests', headers: { 'retry-after': '7' } } })
+  })
 })

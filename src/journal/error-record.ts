@@ -85,6 +85,16 @@ export function errorText(error: Error, key: 'name' | 'message'): string | undef
   }
 }
 
+/**
+ * What HTTP clients put on their errors is no plain data, but says what went wrong and how long to wait: a `Headers` becomes an object, a
+ * `Response` its status and headers. All else is given back as it is.
+ */
+export function asData(value: unknown): unknown {
+  if (value instanceof Headers) return Object.fromEntries(value)
+  if (value instanceof Response) return { status: value.status, statusText: value.statusText, headers: Object.fromEntries(value.headers) }
+  return value
+}
+
 function marksOf(error: Error): string[] {
   return Object.getOwnPropertySymbols(error).flatMap((symbol) => {
     const key = Symbol.keyFor(symbol)

@@ -3,7 +3,7 @@
  * serializes the copy cannot run into code of the user's, and later changes to the value do not reach the journal.
  */
 import { admit, refuseCycle } from './admit.ts'
-import { type ErrorRecord, recordError } from './error-record.ts'
+import { asData, type ErrorRecord, recordError } from './error-record.ts'
 import { setOwn } from './json.ts'
 import { itemSegment, keySegment, type Place, Refusal } from './value-error.ts'
 import { describe, hrefOf, isTypedArrayName, type Kind, typedArrays } from './value-kind.ts'
@@ -152,7 +152,7 @@ class Walk {
     return recordError(error, (key, into) => {
       try {
         this.#place.enter(depth, key)
-        setOwn(into, key, this.take((error as unknown as Record<string, unknown>)[key], depth + 1))
+        setOwn(into, key, this.take(asData((error as unknown as Record<string, unknown>)[key]), depth + 1))
       } catch {
         // Left out. What was open inside it is so no more, or a second reference to it would look like a cycle.
         for (const [object, state] of this.#seen) if (typeof state === 'number' && state > depth) this.#seen.delete(object)

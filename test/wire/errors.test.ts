@@ -44,10 +44,10 @@ describe.concurrent.each([
     expect(outcomes.length).toBeGreaterThan(0)
     const live = tables(outcomes, situation, (value) => value)
     expect(live.got).toEqual(live.expected)
-    const thrown = outcomes.filter((outcome) => outcome.threw && !holdsHeaders(outcome))
-    for (const [where, pass] of [['recorded in a journal', roundTrip], ['sent as JSON', throughJson]] as const) {
-      const after = tables(thrown, situation, pass)
-      expect(after.got, `after it was ${where}`).toEqual(after.expected)
-    }
+    const thrown = outcomes.filter(({ threw }) => threw)
+    const recorded = tables(thrown, situation, roundTrip)
+    expect(recorded.got, 'after it was recorded in a journal').toEqual(recorded.expected)
+    const sent = tables(thrown.filter((outcome) => !holdsHeaders(outcome)), situation, throughJson)
+    expect(sent.got, 'after it was sent as JSON').toEqual(sent.expected)
   })
 })
