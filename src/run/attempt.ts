@@ -168,6 +168,8 @@ export class Attempt {
   }
 
   countRecorded(kind: StepKind, step: string): void {
+    // It ran again, under a later try of what it stands in.
+    this.#unrecorded.delete(step)
     if (this.#counted.has(step)) return
     this.#counted.add(step)
     this.#recorded[kind] = (this.#recorded[kind] ?? 0) + 1
