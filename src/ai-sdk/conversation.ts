@@ -3,16 +3,29 @@ import type { LanguageModelV4CallOptions, LanguageModelV4Message } from '@ai-sdk
 import { hash } from '../core/hash.ts'
 import type { PromptRecord } from '../journal/entry.ts'
 import { fingerprint, isSame } from '../journal/fingerprint.ts'
+import { hasLink } from './files.ts'
+import { NONE, repair, waitingAfter, type Waiting } from './orphans.ts'
 import { withoutCacheSettings } from './provider-options.ts'
 
 type Label = readonly [label: string, hash: string]
 
-/** Messages that conversations begin with, and what was found out about each: it only grows at its end, and those that carry one on share it. */
+/** The digest of a conversation that holds something without a fingerprint, such as a function. */
+const NO_FINGERPRINT = ''
+
+/** What is known of a message, and of those before it in its conversation. */
+interface Known {
+  readonly label: Label
+  /** Fingerprint of the messages up to it; `NO_FINGERPRINT`. */
+  readonly digest: string
+  readonly waiting: Waiting
+  /** One of them holds a link to a file. */
+  readonly hasLinks: boolean
+}
+
+/** Messages that conversations begin with, and what is known of each: it only grows, at its end, and those that carry one on share it. */
 interface Trunk {
   readonly messages: LanguageModelV4Message[]
-  readonly labels: Label[]
-  /** Fingerprint of the messages up to each one. */
-  readonly digests: string[]
+  readonly known: Known[]
 }
 
 /** A conversation that was asked: the first messages of a trunk. */
@@ -24,6 +37,12 @@ interface Line {
 }
 
 export interface Conversation {
+  /** The messages, with a result for each call. */
+  readonly whole: LanguageModelV4CallOptions['prompt']
+  /** Ids of the calls that were given one. */
+  readonly repaired: readonly string[]
+  /** Whether a message may hold a link to a file. */
+  readonly hasLinks: boolean
   /** null: it holds something that has no fingerprint. */
   readonly fingerprint: string | null
   readonly prompt: PromptRecord
@@ -46,25 +65,49 @@ export class Conversations {
   /** The newest first. */
   #lines: readonly Line[] = []
 
-  read(prompt: LanguageModelV4CallOptions['prompt']): Conversation {
+  read(asked: LanguageModelV4CallOptions['prompt']): Conversation {
+    const found = this.#compare(asked)
+    if (isWhole(found.known.at(-1) ?? found.before)) return this.#take(asked, found, [])
+    const { messages, repaired } = repair(asked)
+    return this.#take(messages, repaired.length === 0 ? found : this.#compare(messages), repaired)
+  }
+
+  /** What it begins with, and what is new in it. */
+  #compare(prompt: LanguageModelV4CallOptions['prompt']): Compared {
     const start = leadingSystem(prompt)
-    const length = prompt.length - start
     const { base, keep } = this.#longestCommon(prompt, start)
-    const added: Trunk = { messages: prompt.slice(start + keep), labels: [], digests: [] }
-    for (const message of added.messages) {
-      const print = fingerprint(comparable(message))
-      if (print === null) return { fingerprint: null, prompt: { length, keep: 0, added: [] }, messages: () => [], carriesOn: undefined, results: [], claimedBy: () => {} }
-      added.labels.push([labelOf(message), print])
-      added.digests.push(hash(added.digests.at(-1) ?? base?.digests[keep - 1] ?? '', print))
+    const before = base?.known[keep - 1]
+    const added = prompt.slice(start + keep)
+    const known: Known[] = []
+    for (const message of added) {
+      const last = known.at(-1) ?? before
+      const isLost = last?.digest === NO_FINGERPRINT
+      const print = isLost ? null : fingerprint(comparable(message))
+      known.push({
+        label: [labelOf(message), print ?? ''],
+        digest: print === null ? NO_FINGERPRINT : hash(last?.digest ?? '', print),
+        waiting: waitingAfter(last ? last.waiting : NONE, message),
+        hasLinks: last?.hasLinks === true || hasLink(message),
+      })
     }
-    const trunk = base ? grown(base, keep, added) : added
+    return { base, keep, before, added, known }
+  }
+
+  #take(whole: LanguageModelV4CallOptions['prompt'], found: Compared, repaired: readonly string[]): Conversation {
+    const { base, keep, before, added, known } = found
+    const length = keep + added.length
+    const last = known.at(-1) ?? before
+    const all = { whole, repaired, hasLinks: last?.hasLinks ?? false }
+    if (last?.digest === NO_FINGERPRINT) return { ...all, fingerprint: null, prompt: { length, keep: 0, added: [] }, messages: () => [], carriesOn: undefined, results: [], claimedBy: () => {} }
+    const trunk = base ? grown(base, keep, added, known) : { messages: added, known }
     const line: Line = { trunk, length, step: undefined }
     const conversation: Conversation = {
-      fingerprint: trunk.digests[length - 1] ?? hash('no messages'),
+      ...all,
+      fingerprint: last?.digest ?? hash('no messages'),
       prompt: this.#described(base, keep, line),
-      messages: () => trunk.labels.slice(0, length),
+      messages: () => labelsOf(line, 0),
       carriesOn: this.#carriedBy(line)?.step,
-      results: added.messages.flatMap(resultsOf),
+      results: added.flatMap(resultsOf),
       claimedBy: (step) => {
         line.step = step
       },
@@ -86,11 +129,11 @@ export class Conversations {
   }
 
   /** By what it adds to a step that is still known: the one with the fewest messages that has all that they share, else the longest. */
-  #described(base: Trunk | undefined, keep: number, { trunk, length }: Line): PromptRecord {
-    const asked = this.#lines.filter((line) => line.trunk === base && line.step !== undefined).sort((a, b) => a.length - b.length)
-    const from = asked.find((line) => line.length >= keep) ?? asked.at(-1)
+  #described(base: Trunk | undefined, keep: number, line: Line): PromptRecord {
+    const asked = this.#lines.filter((former) => former.trunk === base && former.step !== undefined).sort((a, b) => a.length - b.length)
+    const from = asked.find((former) => former.length >= keep) ?? asked.at(-1)
     const kept = from ? Math.min(keep, from.length) : 0
-    return { length, keep: kept, ...(from && { base: from.step! }), added: trunk.labels.slice(kept, length) }
+    return { length: line.length, keep: kept, ...(from && { base: from.step! }), added: labelsOf(line, kept) }
   }
 
   /** The longest conversation that it begins with and goes beyond. */
@@ -98,7 +141,7 @@ export class Conversations {
     let longest: Line | undefined
     for (const line of this.#lines) {
       const isLonger = line.length > (longest?.length ?? 0) && line.length < length
-      if (isLonger && line.trunk.digests[line.length - 1] === trunk.digests[line.length - 1]) longest = line
+      if (isLonger && line.trunk.known[line.length - 1]!.digest === trunk.known[line.length - 1]!.digest) longest = line
     }
     return longest
   }
@@ -122,15 +165,27 @@ export class BranchConversations {
   }
 }
 
+/** A prompt beside those before it. */
+interface Compared {
+  readonly base: Trunk | undefined
+  /** How many messages of `base` it begins with, and what is known of the last of them. */
+  readonly keep: number
+  readonly before: Known | undefined
+  /** The messages behind those. */
+  readonly added: LanguageModelV4Message[]
+  readonly known: Known[]
+}
+
+const isWhole = (last: Known | undefined): boolean => last === undefined || last.waiting?.length === 0
+
+const labelsOf = ({ trunk, length }: Line, from: number): Label[] => trunk.known.slice(from, length).map(({ label }) => label)
+
 /** A trunk that has the first `keep` messages of another, and these: the other itself, where it ends there. */
-function grown(base: Trunk, keep: number, added: Trunk): Trunk {
-  if (keep < base.messages.length) {
-    base = { messages: base.messages.slice(0, keep), labels: base.labels.slice(0, keep), digests: base.digests.slice(0, keep) }
-  }
-  for (const message of added.messages) base.messages.push(message)
-  for (const label of added.labels) base.labels.push(label)
-  for (const digest of added.digests) base.digests.push(digest)
-  return base
+function grown(base: Trunk, keep: number, added: readonly LanguageModelV4Message[], known: readonly Known[]): Trunk {
+  const trunk = keep === base.messages.length ? base : { messages: base.messages.slice(0, keep), known: base.known.slice(0, keep) }
+  for (const message of added) trunk.messages.push(message)
+  for (const one of known) trunk.known.push(one)
+  return trunk
 }
 
 /** How many messages at the start are the system text: that is configuration, not conversation. */

@@ -43,7 +43,6 @@ export class LinkedFiles {
 
   /** The request with the bytes of each file whose link the model does not take. */
   async fill(call: LanguageModelV4CallOptions, signal: AbortSignal): Promise<LanguageModelV4CallOptions> {
-    if (!call.prompt.some(hasLink)) return call
     const supported = await this.#model.supportedUrls
     const file = async <PART extends { data: SharedV4FileData; mediaType: string }>(part: PART): Promise<PART> => {
       if (part.data.type !== 'url' || !isOnTheWeb(part.data.url) || isSupported(part.data.url, part.mediaType, supported)) return part
@@ -128,7 +127,7 @@ function fits(asked: string, type: string): boolean {
 type FileOf = <PART extends { data: SharedV4FileData; mediaType: string }>(part: PART) => Promise<PART>
 
 /** Where the AI SDK looks for links: files of the user, and files in results of tools. */
-function hasLink({ role, content }: LanguageModelV4Message): boolean {
+export function hasLink({ role, content }: LanguageModelV4Message): boolean {
   if (role === 'system') return false
   return content.some((part) => {
     if (part.type === 'file') return role === 'user' && part.data.type === 'url'

@@ -7,9 +7,8 @@ import type { Drive } from '../run/drive.ts'
 import type { StepContext, StepSpec } from '../run/step.ts'
 import { asBroken } from './broken.ts'
 import { Configurations } from './configuration.ts'
-import { BranchConversations } from './conversation.ts'
+import { BranchConversations, type Conversation } from './conversation.ts'
 import { everyLink, LinkedFiles, type DownloadFile } from './files.ts'
-import { repair } from './orphans.ts'
 import { outside, type OutsidePolicy } from './outside.ts'
 import { describeResponse, headersOf, recordResult, responseIdOf, stampOf, toParts, toResult, type RecordedResponse } from './recording.ts'
 import { PassedOn, readStream } from './stream.ts'
@@ -52,11 +51,9 @@ export function wrapModel<M extends LanguageModelV4>(model: M, locate: Locate, o
       outside(`model "${model.modelId}"`, options, isDriving())
       return model.doGenerate(asked)
     }
-    const { messages: prompt, repaired } = repair(asked.prompt)
-    const call = { ...asked, prompt }
-    const files = filesFor(at.drive, model, options)
-    const spec = modelSpec(at, model, call, options, files, async (context) => {
-      warnOfRepair(at.drive, repaired)
+    const { call, conversation, files } = read(at, model, asked, options)
+    const spec = modelSpec(at, model, call, options, conversation, files, async (context) => {
+      warnOfRepair(at.drive, conversation.repaired)
       const request = await liveCall(call, context, files)
       const result = await Promise.resolve(model.doGenerate(request)).catch((error: unknown) => {
         throw asBroken(error)
@@ -76,17 +73,15 @@ export function wrapModel<M extends LanguageModelV4>(model: M, locate: Locate, o
       outside(`model "${model.modelId}"`, options, isDriving())
       return model.doStream(asked)
     }
-    const { messages: prompt, repaired } = repair(asked.prompt)
-    const call = { ...asked, prompt }
+    const { call, conversation, files } = read(at, model, asked, options)
     const out = new PassedOn()
-    const files = filesFor(at.drive, model, options)
     const work = async (context: StepContext): Promise<RecordedResponse> => {
-      warnOfRepair(at.drive, repaired)
+      warnOfRepair(at.drive, conversation.repaired)
       const live = await model.doStream(await liveCall(call, context, files))
       const stamp = stampOf(model, context.idempotencyKey, at.drive.attempt.clock.now())
       return readStream(live, out, stamp, context.signal, context.progress)
     }
-    const spec = { ...modelSpec(at, model, call, options, files, work), mayRetry: () => !out.started }
+    const spec = { ...modelSpec(at, model, call, options, conversation, files, work), mayRetry: () => !out.started }
     request(at.drive, spec).then(
       ({ response }) => out.finish(toParts(response), headersOf(response)),
       (error: unknown) => out.fail(error),
@@ -130,18 +125,29 @@ async function request(drive: Drive, spec: StepSpec): Promise<{ readonly respons
   return { response, step }
 }
 
+/** What is asked, with a result for each call of its conversation. */
+function read(
+  { drive, branch }: NonNullable<ReturnType<Locate>>,
+  model: LanguageModelV4,
+  asked: LanguageModelV4CallOptions,
+  { download }: DurableModelOptions,
+): { readonly call: LanguageModelV4CallOptions; readonly conversation: Conversation; readonly files: LinkedFiles | undefined } {
+  const conversation = requestsIn(drive).conversations.of(branch, (path) => drive.machine.hasEnded(path)).read(asked.prompt)
+  const files = download === false || !conversation.hasLinks ? undefined : new LinkedFiles(drive.attempt, model, download)
+  return { call: { ...asked, prompt: conversation.whole }, conversation, files }
+}
+
 function modelSpec(
   { drive, branch }: NonNullable<ReturnType<Locate>>,
   model: LanguageModelV4,
   call: LanguageModelV4CallOptions,
   options: DurableModelOptions,
+  conversation: Conversation,
   files: LinkedFiles | undefined,
   work: (context: StepContext) => Promise<RecordedResponse>,
 ): StepSpec {
   const { policies } = drive.attempt
-  const { conversations, configurations } = requestsIn(drive)
-  const conversation = conversations.of(branch, (path) => drive.machine.hasEnded(path)).read(call.prompt)
-  const configuration = configurations.read(model, call)
+  const configuration = requestsIn(drive).configurations.read(model, call)
   const name = `${model.provider}/${model.modelId}`
   const tools = (call.tools ?? []).map((tool) => tool.name)
   const hosted = (call.tools ?? []).some((tool) => tool.type === 'provider') && options.providerTools !== 'read-only'
@@ -205,9 +211,6 @@ function withoutRequest(error: Error): Error {
   const copy = Object.setPrototypeOf(new Error(error.message), Object.getPrototypeOf(error) as object) as Error
   return Object.assign(copy, rest, { cause: error.cause })
 }
-
-const filesFor = (drive: Drive, model: LanguageModelV4, { download }: DurableModelOptions): LinkedFiles | undefined =>
-  download === false ? undefined : new LinkedFiles(drive.attempt, model, download)
 
 async function liveCall(call: LanguageModelV4CallOptions, context: StepContext, files: LinkedFiles | undefined): Promise<LanguageModelV4CallOptions> {
   const request = files ? await files.fill(call, context.signal) : call

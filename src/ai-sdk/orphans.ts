@@ -29,8 +29,6 @@ export function repairMessages<M extends Message>(messages: readonly M[]): M[] {
 
 /** As {@link repairMessages}, with the ids of the calls that were given a result. */
 export function repair<M extends Message>(messages: readonly M[]): { readonly messages: M[]; readonly repaired: readonly string[] } {
-  // Nearly all are: found out without keeping anything, because it is asked at every request.
-  if (areWhole(messages)) return { messages: messages as M[], repaired: [] }
   const answered = new Set<string>()
   for (const message of messages) {
     for (const part of partsOf(message)) {
@@ -47,22 +45,19 @@ export function repair<M extends Message>(messages: readonly M[]): { readonly me
   return repaired.length === 0 ? { messages: messages as M[], repaired } : { messages: whole, repaired }
 }
 
-/** Whether each call is answered right behind it. */
-function areWhole(messages: readonly Message[]): boolean {
-  for (let at = 0; at < messages.length; at++) {
-    if (messages[at]!.role !== 'assistant') continue
-    const parts = partsOf(messages[at]!)
-    for (const part of parts) if (part.type === 'tool-call' && !part.providerExecuted && !isAnswered(part.toolCallId, messages, at)) return false
-  }
-  return true
-}
+/** Ids of the calls that wait for an answer behind a message; null: something else came first, so the whole conversation has to be looked at. */
+export type Waiting = readonly string[] | null
 
-/** In its own message, or in those of tools that follow. */
-function isAnswered(callId: string | undefined, messages: readonly Message[], at: number): boolean {
-  do {
-    for (const part of partsOf(messages[at]!)) if ((part.type === 'tool-result' || part.type === 'tool-approval-request') && part.toolCallId === callId) return true
-  } while (messages[++at]?.role === 'tool')
-  return false
+export const NONE: Waiting = []
+
+/** What waits behind a message, from what waited before it: found out once for each message, however often the conversation is carried on. */
+export function waitingAfter(before: Waiting, message: Message): Waiting {
+  if (before === null || (before.length > 0 && message.role !== 'tool')) return null
+  if (before.length === 0 && message.role !== 'assistant') return NONE
+  const parts = partsOf(message)
+  const calls = before.length > 0 ? before : parts.filter((part) => part.type === 'tool-call' && !part.providerExecuted).map((part) => part.toolCallId!)
+  const left = calls.filter((id) => !parts.some((part) => (part.type === 'tool-result' || part.type === 'tool-approval-request') && part.toolCallId === id))
+  return left.length === 0 ? NONE : left
 }
 
 const interrupted = ({ toolCallId, toolName }: Part): object => ({
