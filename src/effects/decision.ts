@@ -43,7 +43,7 @@ export function clearedBy(decision: TakenDecision, blockers: readonly Effect[]):
  */
 export function decisionFor(ledger: Ledger, call: DecidedCall, blockers: readonly Effect[], context: DecisionContext): TakenDecision | undefined {
   const open = ledger.decisions.filter((d) => !d.consumed && !context.isTaken(d.inbox) && sameEffect(d.effect, call.ref) && clearedBy(d, blockers).length > 0)
-  const own = open.findLast((d) => isAbout(d, call) || blockers.some((b) => b.step.id === d.step && !isExpected(b)))
+  const own = open.findLast((d) => isAbout(d, call) || (blockers.some((b) => b.step.id === d.step && !isExpected(b)) && mayAnswer(d, call)))
   if (own) return own
   const astray = open.filter((d) => !ledger.effects.has(d.step) && context.isGone(d.step) && asksTheSame(d, call))
   const sameTurn = astray.findLast((d) => turnOf(d.step) === turnOf(call.step))
@@ -56,6 +56,10 @@ export function decisionFor(ledger: Ledger, call: DecidedCall, blockers: readonl
 /** The newest decision about a call that never started: it is carried out whether or not something still stands in its way. */
 export const decisionOf = (ledger: Ledger, call: DecidedCall, { isTaken }: Pick<DecisionContext, 'isTaken'>): TakenDecision | undefined =>
   ledger.decisions.findLast((d) => !d.consumed && !isTaken(d.inbox) && isAbout(d, call))
+
+/** What somebody gave as the result of one call is no answer to another one, with other arguments. */
+const mayAnswer = (taken: TakenDecision, call: DecidedCall): boolean =>
+  taken.decision.type === 'rerun' || taken.decision.type === 'skip' || asksTheSame(taken, call)
 
 /** A call that waits has no record: in the next attempt its id may be another call's. */
 const isAbout = (decision: TakenDecision, call: DecidedCall): boolean => decision.step === call.step && asksTheSame(decision, call)

@@ -319,6 +319,13 @@ describe('a call that would repeat a superseded effect (C11b, C38)', () => {
     expect(diverged().decided('a', decision).ask('a~1')).toEqual(verdict)
   })
 
+  it('passes by what was to be done about what blocks it, and is not answered with its result, when it asks for something else', () => {
+    const other = (decision: Decision | 'rerun' | 'skip'): GuardVerdict => scene().started('a').decided('a', decision).superseded('a').ask('a~1', { args: 'order 2' })
+    expect(other('rerun')).toEqual(startOf(['a'], [1]))
+    expect(other('skip')).toEqual(skipOf([], [1]))
+    expect(other(RESULT)).toEqual(waitOf('in-doubt', 'a'))
+  })
+
   it('reuses what is completed among what blocks it', () => {
     expect(scene().done('a').started('b').superseded('a', 'b').decided('c', 'reuse').ask('c')).toEqual(answerOf(value('done a'), ['b'], [1]))
   })

@@ -124,12 +124,12 @@ export class Drive {
     const { ticket, notes } = verdict
     spec.onClaimed?.(ticket.ref)
     const ended = new Promise<Ended>((resolve) => this.#callers.set(ticket, resolve))
-    const noted = this.#note(notes)
+    this.#note(notes)
     if (verdict.type === 'replay') {
       this.#ends.set(ticket, { outcome: ticket.record!.end!.outcome, asked: ticket.record!.asked })
       this.#pump()
     } else {
-      this.track(noted.then((ok) => (ok ? performLive(this, ticket, spec) : this.hold(ticket, notRecorded(ticket)))), ticket)
+      this.track(Promise.resolve().then(() => performLive(this, ticket, spec)), ticket)
     }
     return ended.then((end) => this.#handOut(ticket, end))
   }
@@ -263,21 +263,15 @@ export class Drive {
     }
   }
 
-  /** Writes down what a claim found; resolves to false when that could not be recorded. */
-  async #note(notes: readonly Note[]): Promise<boolean> {
-    if (notes.length === 0) return true
+  /** Tells what a claim found. What later records depend on is written down before, and together with, whatever is recorded next; the rest as well as may be. */
+  #note(notes: readonly Note[]): void {
     for (const note of notes) {
       if (note.type === 'superseded') {
         this.attempt.emit({ type: 'replay-diverged', step: note.step, reason: note.reason, superseded: note.ids.length })
       } else if (note.type === 'config-changed') this.attempt.emit(note)
       else if (note.type === 'warning') this.attempt.emit({ type: 'warning', code: note.code, message: note.message })
-    }
-    try {
-      await this.attempt.write(notes)
-      return true
-    } catch (error) {
-      if (HoldfastError.isInstance(error) && error.code === 'LEASE_LOST') this.attempt.abort(error)
-      return notes.every((note) => note.type === 'warning' || note.type === 'config-changed')
+      if (note.type === 'superseded' || note.type === 'config') this.attempt.options.writer.prepend(note)
+      else this.attempt.write([note]).catch(() => {})
     }
   }
 
@@ -368,10 +362,3 @@ function around(branch: string): string[] {
   for (let path: string | undefined = branch; path !== undefined; path = parentOf(path)) paths.push(path)
   return paths
 }
-
-/** What a claim found out could not be written down: nothing that follows from it may be. */
-const notRecorded = (ticket: Ticket): SuspendReason => ({
-  type: 'not-recorded',
-  step: ticket.ref.id,
-  message: `the store did not take what has to be recorded before ${ticket.ref.kind} "${ticket.ref.name}" starts`,
-})

@@ -62,6 +62,12 @@ export class Lease {
     this.#disarmEnd()
   }
 
+  /** Gives the lease back where the last write, which would have done so, was refused: whoever comes next need not wait until it runs out. */
+  async release(): Promise<void> {
+    this.stop()
+    await this.#store.append(this.#runId, { token: this.token, entries: [], patch: { release: true }, now: this.#clock.now() }).catch(() => {})
+  }
+
   /** The end has a timer of its own: a renewal may hang for longer than the lease lasts. */
   #confirm(until: number): void {
     this.#confirmedUntil = until

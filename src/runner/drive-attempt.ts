@@ -82,12 +82,17 @@ async function settledWithin(drive: Drive, drainMs: number): Promise<void> {
 }
 
 /** The last commit of an attempt: what became of it, its summary, and the lease given back, all or nothing. */
-async function close({ attempt, writer, inbox }: OpenAttempt, entries: readonly NewEntry[], patch: RunPatch, watchInbox = false): Promise<void> {
+async function close({ attempt, writer, inbox, lease }: OpenAttempt, entries: readonly NewEntry[], patch: RunPatch, watchInbox = false): Promise<void> {
   // What is on its way to the journal belongs to the summary.
   await writer.settled()
   const { summary } = attempt
   const ended: NewEntry = { type: 'attempt-ended', attempt: attempt.options.number, summary }
-  await writer.write([...entries, ended], { patch: { ...patch, release: true }, ...(watchInbox && { inboxSeq: inbox.seq }) })
+  try {
+    await writer.write([...entries, ended], { patch: { ...patch, release: true }, ...(watchInbox && { inboxSeq: inbox.seq }) })
+  } catch (error) {
+    if (!HoldfastError.isInstance(error) || error.code !== 'INBOX_MOVED') await lease.release()
+    throw error
+  }
   attempt.emit({ type: 'attempt-ended', attempt: attempt.options.number, summary })
 }
 

@@ -129,20 +129,24 @@ describe('a record that the store refuses (C17)', () => {
     expect(model.requests).toHaveLength(1)
   })
 
-  it('of a divergence: nothing that follows from it starts', async () => {
+  it('of a divergence: nothing with effects starts after it, and nothing that follows from it is recorded', async () => {
     let prompt = 'one'
+    let paid = 0
     const fail = failingOnce()
     const model = testModel(() => ({ text: 'x' }))
     const { state, runner, agent } = scene(/^$/, async (run) => {
       await generateText({ model: run.model(model), prompt })
       fail()
+      await run.step('pay', () => ++paid)
     })
     await expect(runner.run(agent, {}, { runId: 'r' })).rejects.toThrow(/later/)
     prompt = 'two'
     state.refuse = /"superseded"/
-    expect(await runner.resume('r')).toMatchObject({ status: 'suspended', reasons: [{ type: 'not-recorded', step: expect.any(String) }] })
-    expect(model.requests).toHaveLength(1)
+    const before = await runner.history('r')
+    await expect(runner.resume('r')).rejects.toThrow(/no space/)
+    expect([paid, (await runner.history('r')).slice(before.length).map(({ entry }) => entry.type)]).toEqual([0, ['attempt-started']])
     state.refuse = undefined
     expect(await runner.resume('r')).toMatchObject({ status: 'completed' })
+    expect(paid).toBe(1)
   })
 })

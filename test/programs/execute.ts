@@ -119,7 +119,7 @@ export async function execute(program: Program): Promise<Execution> {
           return done()
         }
         if (outcome.status === 'running') {
-          if (owner?.disturbance.refuse === undefined && wasOver) {
+          if (wasOver) {
             world.violate('lease-kept', `attempt ${number} finds the run owned by ${owner?.name}, which has ended`)
           }
           await timeline.pass(LEASE_MS)
