@@ -2,10 +2,11 @@
  * `npm run bench`: what a step costs, as ratios within one run of this program (R17).
  *
  *   cost    ms a step, beside a raw append with fdatasync of the same bytes
- *   growth  the quickest of the last blocks of steps beside the quickest of the first: 1 is flat
+ *   growth  processor time a step in the quickest of the last blocks beside the quickest of the first: 1 is flat
  *   bytes   what the journal holds beside what the steps gave, under a system prompt of 100 KB
  *
- * The loops of the AI SDK grow by themselves: beside such a row stands the same loop without Holdfast, and what is left is ours.
+ * The loops of the AI SDK grow by themselves: beside such a row stands the same loop without Holdfast, and what is left is ours: each message of a
+ * request is compared with those of the last one, once, by reference (R8).
  * `--steps` (default 10000), `--only` a part of a row's name, `--json`.
  */
 import { closeSync, fdatasyncSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs'
@@ -39,9 +40,8 @@ const benches: Readonly<Record<string, () => Promise<Row[]>>> = {
   'sqlite: step with effects': () => stepRows(sqliteStore(join(folder, 'bench.db')), steps, 'step with effects'),
   ...Object.fromEntries(stepKinds.map((kind) => [`memory: ${kind}`, () => stepRows(memoryStore(), steps, kind)])),
   'model request, own loop': async () => [await ownLoop(steps)],
-  'generateText, read-only tool': async () => [await sdkLoop('generateText', steps, 'readOnly')],
-  'generateText, tool with effects': async () => [await sdkLoop('generateText', steps, 'effects')],
-  'streamText, read-only tool': async () => [await sdkLoop('streamText', steps, 'readOnly')],
+  'generateText, tool with effects': async () => [await sdkLoop('generateText', steps, { readOnly: false })],
+  'streamText, read-only tool': async () => [await sdkLoop('streamText', steps, { readOnly: true })],
 }
 
 function line(row: Row, raw: number): string {

@@ -37,13 +37,13 @@ const LOOPS = {
 } as const
 
 /** Each response asks for a tool, whose result is the step's payload; beside it the same loop on the plain model and tool. */
-export async function sdkLoop(name: keyof typeof LOOPS, steps: number, effects: 'readOnly' | 'effects'): Promise<Row> {
+export async function sdkLoop(name: keyof typeof LOOPS, steps: number, { readOnly }: { readonly readOnly: boolean }): Promise<Row> {
   const loop = (blocks: Blocks, run?: Run): Promise<void> => {
     const model = benchModel((request) => (request < steps ? { at: request } : 'done'))
     const look = tool({ inputSchema: z.object({ at: z.number() }), execute: async () => payload })
     return LOOPS[name]({
       model: run ? run.model(model) : model,
-      tools: run ? run.tools({ look }, { look: effects === 'readOnly' ? { readOnly: true } : {} }) : { look },
+      tools: run ? run.tools({ look }, { look: { readOnly } }) : { look },
       instructions: system,
       prompt: 'go',
       stopWhen: stepCountIs(steps + 1),
@@ -52,6 +52,5 @@ export async function sdkLoop(name: keyof typeof LOOPS, steps: number, effects: 
   }
   const plain = new Blocks(steps)
   await loop(plain)
-  const what = effects === 'readOnly' ? `${name}, read-only tool` : `${name}, tool with effects`
-  return inRun(what, steps, (run, blocks) => loop(blocks, run), plain.row(`${name}, plain`))
+  return inRun(`${name}, ${readOnly ? 'read-only tool' : 'tool with effects'}`, steps, (run, blocks) => loop(blocks, run), plain.row(`${name}, plain`))
 }
