@@ -81,6 +81,11 @@ export class Call {
     this.spec = spec
   }
 
+  /** When its newest result came about: its record may be there although its end was not announced. */
+  get cameAbout(): number {
+    return Math.max(this.endedAt, this.startedAt)
+  }
+
   /** Certain only: its caller was told so, or its process was killed inside its code. */
   get isInDoubt(): boolean {
     if (this.spec.repeatable || this.settled) return false

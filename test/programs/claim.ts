@@ -49,7 +49,7 @@ export async function claimed<T>(
   if (session.frozen) return never()
   session.timeline.activity++
   session.closed(position)
-  line.saw(Math.max(call.endedAt, call.startedAt))
+  line.saw(call.cameAbout)
   if (ended.ok) {
     const wrong = check(ended.value)
     if (wrong !== undefined) world.violate('wrong-answer', `${spec.kind} ${position}: ${wrong}`)

@@ -83,7 +83,7 @@ export function watchedModel(place: Place, bound: boolean, twins = 1): LanguageM
             if (session.frozen) return never()
             session.timeline.activity++
             // Its parts are used before its end.
-            if (session.isFresh(request.position)) line.saw(session.world.now)
+            line.saw(session.isFresh(request.position) ? session.world.now : session.world.get(request.position)!.cameAbout)
             if (part.type === 'text-delta') content.push({ type: 'text', text: part.delta })
             else if (part.type === 'tool-call') content.push(part)
             await writer.write(part)
