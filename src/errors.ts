@@ -37,6 +37,7 @@ export type HoldfastErrorCode =
   | 'VALUE_NOT_STORABLE'
   | 'VALUE_TOO_LARGE'
   | 'RESULT_NOT_STORED'
+  | 'SECRET_MISSING'
   | 'STORE_NOT_FOUND'
   | 'STORE_FOREIGN'
   | 'STORE_EMPTY'
@@ -44,6 +45,9 @@ export type HoldfastErrorCode =
   | 'STORE_CORRUPT'
   | 'STORE_UNAVAILABLE'
   | 'STORE_EPHEMERAL'
+  | 'STORE_NOT_ENCRYPTED'
+  | 'KEY_MISSING'
+  | 'KEY_WRONG'
   | 'STALE_TOKEN'
   | 'INBOX_MOVED'
 

@@ -1,6 +1,7 @@
 /** A text that is the same for values that count as the same, for fingerprints. */
 import { admit, refuseCycle } from './admit.ts'
 import { errorText } from './error-record.ts'
+import type { Secrets } from './secrets.ts'
 import { guarded, itemSegment, keySegment, Place, Refusal, type Segment } from './value-error.ts'
 import { describe, hrefOf, type Kind } from './value-kind.ts'
 
@@ -15,6 +16,7 @@ const OBJECT_LENGTH = 128
  * Uint8Array; an error is its name and message; whether equal parts are one object does not count. Not meant to be parsed.
  *
  * @param path What the value is called in messages. Default: `value`.
+ * @param secrets Their names count in place of their values.
  * @throws HoldfastError `VALUE_NOT_STORABLE` with the path for what `encode` refuses (functions, symbols, Proxies, cycles,
  * instances of classes, more than 500 levels), `VALUE_TOO_LARGE` beyond 134 million characters or
  * a million objects. No other error.
@@ -22,23 +24,25 @@ const OBJECT_LENGTH = 128
  * @example
  * canonical({ b: 1, a: [new Date(0), undefined], c: undefined }) // '{"a":[Date(0),undefined],"b":1}'
  */
-export function canonical(value: unknown, path = 'value'): string {
+export function canonical(value: unknown, path = 'value', secrets?: Secrets): string {
   const place = new Place(path)
-  return guarded(place, () => new Walk(place).write(value, 0))
+  return guarded(place, () => new Walk(place, secrets).write(value, 0))
 }
 
 class Walk {
   #length = 0
   readonly #place: Place
+  readonly #secrets: Secrets | undefined
   /** The objects around the one being written, each with its depth. */
   readonly #open = new Map<object, number>()
 
-  constructor(place: Place) {
+  constructor(place: Place, secrets: Secrets | undefined) {
     this.#place = place
+    this.#secrets = secrets
   }
 
   write(value: unknown, depth: number): string {
-    if (typeof value !== 'object' || value === null) return this.#count(scalar(value))
+    if (typeof value !== 'object' || value === null) return this.#count(typeof value === 'string' ? this.#text(value) : scalar(value))
     const ancestor = this.#open.get(value)
     if (ancestor !== undefined) return refuseCycle(ancestor, this.#place)
     const kind = admit(value, depth, this.#place)
@@ -62,7 +66,7 @@ class Walk {
         const entries = [...Map.prototype.entries.call(value)]
         return `Map(${entries.map(([key, item], i) => `${part(key, keySegment(i))}:${part(item, itemSegment(i, key))}`).sort().join()})`
       }
-      default: return this.#count(leaf(value, kind))
+      default: return this.#count(leaf(value, kind, (text) => this.#text(text)))
     }
   }
 
@@ -77,12 +81,25 @@ class Walk {
 
   #writeProperties(source: Record<string, unknown>, depth: number): string {
     const properties: string[] = []
-    for (const key of Object.keys(source).sort()) {
+    for (const [key, written] of this.#sortedKeys(source)) {
       this.#place.enter(depth, key)
       const text = this.write(source[key], depth + 1)
-      if (text !== 'undefined') properties.push(this.#count(`${quote(key)}:`) + text)
+      if (text !== 'undefined') properties.push(this.#count(`${written}:`) + text)
     }
     return `{${properties.join()}}`
+  }
+
+  /** Each with its text, by which they are sorted where a secret may be in one: its value does not count. */
+  #sortedKeys(source: object): readonly (readonly [key: string, written: string])[] {
+    const keys = Object.keys(source)
+    if (!this.#secrets) return keys.sort().map((key) => [key, quote(key)])
+    return keys.map((key) => [key, this.#text(key)] as const).sort(([, a], [, b]) => (a < b ? -1 : a > b ? 1 : 0))
+  }
+
+  /** No other text begins like one that holds secrets. */
+  #text(text: string): string {
+    const parts = this.#secrets?.parts(text)
+    return parts ? `Secret(${parts.map(quote).join()})` : quote(text)
   }
 
   #count(text: string, length = text.length): string {
@@ -102,7 +119,6 @@ const escaped = /["\\\u0000-\u001f\ud800-\udfff]/
 
 function scalar(value: unknown): string {
   switch (typeof value) {
-    case 'string': return quote(value)
     case 'bigint': return `${value}n`
     case 'symbol':
     case 'function': throw new Refusal(`is ${describe(value)}`)
@@ -110,12 +126,12 @@ function scalar(value: unknown): string {
   }
 }
 
-function leaf(value: object, kind: Exclude<Kind, 'object' | 'array' | 'Map' | 'Set'>): string {
+function leaf(value: object, kind: Exclude<Kind, 'object' | 'array' | 'Map' | 'Set'>, text: (text: string) => string): string {
   switch (kind) {
     case 'Date': return `Date(${Date.prototype.getTime.call(value)})`
-    case 'URL': return `URL(${JSON.stringify(hrefOf(value))})`
-    case 'RegExp': return `RegExp(${JSON.stringify([(value as RegExp).source, (value as RegExp).flags])})`
-    case 'Error': return `Error(${JSON.stringify([errorText(value as Error, 'name') ?? 'Error', errorText(value as Error, 'message') ?? ''])})`
+    case 'URL': return `URL(${text(hrefOf(value)!)})`
+    case 'RegExp': return `RegExp([${text((value as RegExp).source)},${text((value as RegExp).flags)}])`
+    case 'Error': return `Error([${text(errorText(value as Error, 'name') ?? 'Error')},${text(errorText(value as Error, 'message') ?? '')}])`
     case 'ArrayBuffer': return `ArrayBuffer(${Buffer.from(value as ArrayBuffer).toString('base64')})`
     default: {
       const view = value as Uint8Array

@@ -1,11 +1,12 @@
 /** Fingerprints: the hash of what a step asks for (R8). */
 import { hash } from '../core/hash.ts'
 import { canonical } from './canonical.ts'
+import type { Secrets } from './secrets.ts'
 
-/** The fingerprint of a value; null when it cannot be fingerprinted (a function, a class instance, a cycle). */
-export function fingerprint(value: unknown): string | null {
+/** The fingerprint of a value, in which the names of secrets count in place of their values; null when it cannot be fingerprinted (a function, a class instance, a cycle). */
+export function fingerprint(value: unknown, secrets?: Secrets): string | null {
   try {
-    return hash(canonical(value))
+    return hash(canonical(value, undefined, secrets))
   } catch {
     return null
   }

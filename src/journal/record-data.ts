@@ -1,0 +1,67 @@
+/** The parts of a record (an entry of a journal, a message of an inbox) that hold what users' code gave: encoded values, and texts for people. */
+import type { Encoded } from './codec.ts'
+import { type JsonValue, setOwn } from './json.ts'
+
+export interface Change {
+  /** For each encoded value; `field` is the record's name for it, such as `input` or `outcome.value`. */
+  encoded(value: Encoded, field: string): Encoded
+  /** For each message and reason. */
+  text(text: string, field: string): string
+}
+
+const TEXTS: ReadonlySet<string> = new Set(['message', 'reason'])
+
+/** The record with its data changed. What is not changed is shared. */
+export function changeData<R extends object>(record: R, change: Change): R {
+  return changed(record, change, '') as R
+}
+
+function changed(node: unknown, change: Change, field: string): unknown {
+  if (typeof node !== 'object' || node === null) return node
+  if (Array.isArray(node)) return shared(node, node.map((item: unknown) => changed(item, change, field)))
+  if (isEncoded(node)) return change.encoded(node, field)
+  const source = node as Readonly<Record<string, unknown>>
+  const keys = Object.keys(source)
+  const values = keys.map((key) => {
+    const value = source[key]
+    const inside = field === '' ? key : `${field}.${key}`
+    return typeof value === 'string' && TEXTS.has(key) ? change.text(value, inside) : changed(value, change, inside)
+  })
+  if (keys.every((key, i) => values[i] === source[key])) return node
+  const copy = {}
+  for (const [i, key] of keys.entries()) setOwn(copy, key, values[i])
+  return copy
+}
+
+const shared = (before: readonly unknown[], after: readonly unknown[]): readonly unknown[] => (after.every((item, i) => item === before[i]) ? before : after)
+
+/** In a record, an object with no other field is nothing else. */
+function isEncoded(node: object): node is Encoded {
+  const keys = Object.keys(node)
+  return keys.length === 1 && (keys[0] === 'json' || keys[0] === 'devalue')
+}
+
+/** An encoded value with each of its texts changed: strings, keys, and what a URL or RegExp is made of; never the names of types, dates, numbers or bytes. */
+export function changeTexts(encoded: Encoded, change: (text: string) => string): Encoded {
+  if ('json' in encoded) return { json: texts(encoded.json, change) }
+  const flat = encoded.devalue
+  if (!Array.isArray(flat)) return encoded
+  return { devalue: flat.map((part: JsonValue) => flatPart(part, change)) }
+}
+
+/** One part of devalue's flat form: its items and properties refer to other parts, by number. */
+function flatPart(part: JsonValue, change: (text: string) => string): JsonValue {
+  if (!Array.isArray(part)) return texts(part, change)
+  const [type, first, ...rest] = part as JsonValue[]
+  const isText = (type === 'URL' || type === 'RegExp') && typeof first === 'string'
+  return isText ? [type!, change(first), ...rest] : part
+}
+
+function texts(value: JsonValue, change: (text: string) => string): JsonValue {
+  if (typeof value === 'string') return change(value)
+  if (typeof value !== 'object' || value === null) return value
+  if (Array.isArray(value)) return value.map((item: JsonValue) => texts(item, change))
+  const copy = {}
+  for (const [key, item] of Object.entries(value)) setOwn(copy, change(key), texts(item, change))
+  return copy
+}

@@ -1,0 +1,165 @@
+/**
+ * Named secrets (R14): what is stored has their names, what the run sees has their values. Identities (fingerprints, keys, ids) are made
+ * of the names, so that a secret that was changed in the meantime changes nothing that was recorded.
+ */
+import { HoldfastError } from '../errors.ts'
+import { changeData, changeTexts, type Change } from './record-data.ts'
+import { FORMS, inJson, isForm, type SecretForm, written } from './secret-forms.ts'
+
+/** Shorter ones occur by chance, or can be guessed from what is left around them. */
+export const MIN_SECRET_LENGTH = 8
+
+const NAME = /^[A-Za-z][\w.-]{0,63}$/
+const OPENING = '{{secret:'
+const CLOSING = '}}'
+const escaped = (text: string): string => text.replaceAll(/[\\^$.*+?()[\]{}|/-]/g, String.raw`\$&`)
+
+interface Found {
+  readonly name: string
+  readonly form: SecretForm
+}
+
+/** A record in which secrets were replaced says how their placeholders begin: in no other text of it do those characters stand. */
+interface Sealed {
+  readonly secrets?: unknown
+}
+
+export class Secrets {
+  readonly #values: ReadonlyMap<string, string>
+  /** By each form of each secret. */
+  readonly #found = new Map<string, Found>()
+  /** In a text; and in JSON text, where it is written once more. */
+  readonly #inText: RegExp
+  readonly #inBody: RegExp
+
+  private constructor(values: ReadonlyMap<string, string>) {
+    this.#values = values
+    for (const form of FORMS) {
+      for (const [name, value] of values) {
+        const text = written(value, form)
+        if (!this.#found.has(text)) this.#found.set(text, { name, form })
+      }
+    }
+    // Where one is a part of another, the longer one is meant.
+    const texts = [...this.#found.keys()].sort((a, b) => b.length - a.length)
+    this.#inText = new RegExp(texts.map(escaped).join('|'), 'g')
+    this.#inBody = new RegExp(texts.map((text) => escaped(inJson(text))).join('|'))
+  }
+
+  /**
+   * @param given Values by name, as `createRunner({ secrets })` takes them; undefined where there are none.
+   * @throws HoldfastError `INVALID_OPTIONS`, which never shows a value.
+   */
+  static of(given: unknown): Secrets | undefined {
+    if (given === undefined) return undefined
+    if (typeof given !== 'object' || given === null || Array.isArray(given)) throw invalid('secrets must be an object of texts by name, such as { STRIPE_KEY: process.env.STRIPE_KEY }')
+    const values = new Map<string, string>()
+    for (const [name, value] of Object.entries(given as Readonly<Record<string, unknown>>)) {
+      if (!NAME.test(name)) throw invalid(`secrets: ${JSON.stringify(name)} cannot be a name`, 'Use a letter, then up to 63 letters, digits and . _ -')
+      if (typeof value !== 'string') throw invalid(`secrets.${name} must be a text, got ${value === undefined ? 'undefined: is its environment variable set?' : typeof value}`)
+      if (value.length < MIN_SECRET_LENGTH) throw invalid(`secrets.${name} has ${value.length} characters, at least ${MIN_SECRET_LENGTH} are needed`, 'A shorter text occurs by chance: it would be replaced where it means something else')
+      if (!value.isWellFormed()) throw invalid(`secrets.${name} holds half a character (a lone surrogate)`)
+      const [other] = [...values].find(([, before]) => before === value) ?? []
+      if (other !== undefined) throw invalid(`secrets.${name} has the same value as secrets.${other}`, 'Give each value one name')
+      values.set(name, value)
+    }
+    return values.size === 0 ? undefined : new Secrets(values)
+  }
+
+  /** The text with names in place of values, for people, and for what something is known by. */
+  hide(text: string): string {
+    return this.#replaced(text, OPENING)
+  }
+
+  /** Whether it holds the value of one. Which one, or undefined. */
+  nameIn(text: string): string | undefined {
+    this.#inText.lastIndex = 0
+    const [match] = this.#inText.exec(text) ?? []
+    return match === undefined ? undefined : this.#found.get(match)!.name
+  }
+
+  /**
+   * What stands before the first secret, its name, what stands behind it, and so on; undefined: it holds none. So it counts in a
+   * fingerprint. The form does not: under another value, two forms may be one.
+   */
+  parts(text: string): readonly string[] | undefined {
+    let parts: string[] | undefined
+    let at = 0
+    for (const { 0: match, index } of text.matchAll(this.#inText)) {
+      (parts ??= []).push(text.slice(at, index), this.#found.get(match)!.name)
+      at = index + match.length
+    }
+    parts?.push(text.slice(at))
+    return parts
+  }
+
+  /** The record as text to be stored, with names in place of values. */
+  seal(record: object): string {
+    const body = JSON.stringify(record)
+    if (!this.#inBody.test(body)) return body
+    const opening = freeOpening(body)
+    const replace = (text: string): string => this.#replaced(text, opening)
+    const data: Change = { encoded: (value) => changeTexts(value, replace), text: replace }
+    return JSON.stringify({ ...changeData(record, data), secrets: opening })
+  }
+
+  value(name: string): string | undefined {
+    return this.#values.get(name)
+  }
+
+  #replaced(text: string, opening: string): string {
+    let isJson: boolean | undefined
+    return text.replaceAll(this.#inText, (match) => {
+      const { name, form } = this.#found.get(match)!
+      // What reads the same in both forms now need not do so under another value.
+      const as = form === '' && (isJson ??= isJsonText(text)) ? 'json' : form
+      return opening + name + (as === '' ? '' : `|${as}`) + CLOSING
+    })
+  }
+}
+
+/**
+ * A record that was read, with values in place of names.
+ *
+ * @throws HoldfastError `SECRET_MISSING` with the names of those that are not given; `STORE_CORRUPT`.
+ */
+export function unsealed<R extends object>(runId: string, record: R, secrets: Secrets | undefined): R {
+  const { secrets: opening, ...rest } = record as R & Sealed
+  if (opening === undefined) return record
+  if (typeof opening !== 'string') throw new HoldfastError('STORE_CORRUPT', `a record of run "${runId}" does not say how its secrets are written`, { runId })
+  const missing = new Set<string>()
+  const pattern = new RegExp(`${escaped(opening)}([A-Za-z][\\w.-]{0,63})(?:\\|(\\w+))?${escaped(CLOSING)}`, 'g')
+  const put = (text: string): string => text.replaceAll(pattern, (placeholder: string, name: string, form = '') => {
+    const value = secrets?.value(name)
+    if (value === undefined || !isForm(form)) missing.add(name)
+    return value === undefined || !isForm(form) ? placeholder : written(value, form)
+  })
+  const whole = changeData(rest, { encoded: (value) => changeTexts(value, put), text: put })
+  if (missing.size > 0) throw missingSecrets(runId, [...missing])
+  return whole as R
+}
+
+function missingSecrets(runId: string, names: readonly string[]): HoldfastError {
+  const [what, them] = names.length === 1 ? ['the secret', 'it'] : ['the secrets', 'them']
+  return new HoldfastError('SECRET_MISSING', `run "${runId}" holds ${what} ${names.join(', ')}, and its runner was not given ${them}`, {
+    runId, advice: `Add ${them} to createRunner({ secrets: { ${names.join(', ')} } }); the value may have changed since`,
+  })
+}
+
+/** One that stands nowhere in the text yet: what looks like a placeholder by chance is none. */
+function freeOpening(body: string): string {
+  for (let i = 1, opening = OPENING; ; opening = `{{secret-${++i}:`) if (!body.includes(opening)) return opening
+}
+
+/** Such as the arguments of a tool call as a model writes them. */
+function isJsonText(text: string): boolean {
+  if (!/^\s*[[{"]/.test(text)) return false
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
+  }
+}
+
+const invalid = (message: string, advice?: string): HoldfastError => new HoldfastError('INVALID_OPTIONS', message, advice === undefined ? {} : { advice })
