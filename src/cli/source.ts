@@ -1,7 +1,8 @@
 /** Where `list`, `show` and `resolve` find runs: a store by itself, or that of the user's runner. */
 import { resolve } from 'node:path'
 import { HoldfastError } from '../errors.ts'
-import { unlink, type Placed } from '../journal/chain.ts'
+import type { Placed } from '../journal/chain.ts'
+import { readJournal } from '../journal/read.ts'
 import type { InboxMessage, RunFilter, RunRow, Store } from '../journal/store.ts'
 import type { Runner } from '../runner/runner.ts'
 import { checkRunId } from '../runner/options.ts'
@@ -26,7 +27,7 @@ export function storeSource(store: Store, now: () => number): Source {
   return {
     list: (filter) => store.list(filter),
     get: (runId) => store.get(runId),
-    history: async (runId) => unlink(runId, await store.read(runId)).entries,
+    history: async (runId) => (await readJournal(store, (await store.get(runId)) ?? unknownRun(runId))).entries,
     inbox: (runId, after) => store.inbox(runId, after),
     resolve: (runId, step, decision) => decide(store, runId, step, decision, now()),
     close: () => store.close(),
@@ -67,7 +68,10 @@ export async function openSource({ values }: Arguments, io: Io, { reading }: { r
 /** A run with its journal. @throws HoldfastError `UNKNOWN_RUN`, and those of the run id. */
 export async function findRun(source: Source, given: string): Promise<{ readonly row: RunRow; readonly entries: readonly Placed[] }> {
   const runId = checkRunId(given)
-  const row = await source.get(runId)
-  if (!row) throw new HoldfastError('UNKNOWN_RUN', `there is no run "${runId}" in this store`, { runId, advice: 'holdfast list shows the runs' })
+  const row = (await source.get(runId)) ?? unknownRun(runId)
   return { row, entries: await source.history(runId) }
+}
+
+export function unknownRun(runId: string): never {
+  throw new HoldfastError('UNKNOWN_RUN', `there is no run "${runId}" in this store`, { runId, advice: 'holdfast list shows the runs' })
 }

@@ -5,7 +5,7 @@ import { START, link, unlink, type Tip } from './chain.ts'
 import { FORMAT, type Entry } from './entry.ts'
 import type { StoredEntry } from './store.ts'
 
-const created: Entry = { type: 'run-created', at: 1, format: FORMAT, agent: 'desk', version: '1', input: { json: 'hello' } }
+const created: Entry = { type: 'run-created', at: 1, format: FORMAT, runId: 'r1', agent: 'desk', version: '1', input: { json: 'hello' } }
 const config = (digest: string): Entry => ({ type: 'config', at: 2, digest, parts: {} })
 
 function chained(entries: readonly unknown[], tip: Tip = START): StoredEntry[] {
@@ -28,7 +28,7 @@ describe('the chain', () => {
     const stored = journal()
     const { entries, tip } = unlink('r1', stored)
     expect(entries).toEqual([created, config('a'), config('b'), config('c')].map((entry, i) => ({ seq: i + 1, entry })))
-    expect(tip).toEqual({ seq: 4, sum: stored[3]!.sum })
+    expect(tip).toEqual({ seq: 4, sum: stored[3]!.sum, format: FORMAT })
   })
 
   it('goes on from any place', () => {

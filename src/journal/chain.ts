@@ -1,21 +1,36 @@
 /** The chain of a journal: each entry's text with a checksum that covers the one before (R15). */
 import { hash } from '../core/hash.ts'
 import { HoldfastError } from '../errors.ts'
-import { FORMAT, type Entry } from './entry.ts'
+import { encodedFault } from './encoded.ts'
+import type { Entry } from './entry.ts'
+import { declaredFormat, type Formats, FORMATS, migrated, type PlainEntry } from './migrate.ts'
+import { entryFault } from './schema.ts'
+import type { Secrets } from './secrets.ts'
 import type { StoredEntry } from './store.ts'
 
 /** The last link: where the next entry goes on. */
 export interface Tip {
   readonly seq: number
   readonly sum: string
+  /** The format of the entries up to here; absent: the newest. */
+  readonly format?: number
 }
 
 export const START: Tip = { seq: 0, sum: '' }
 
-export function link(tip: Tip, entry: Entry): StoredEntry {
-  const body = JSON.stringify(entry)
-  return { seq: tip.seq + 1, body, sum: hash(tip.sum, body) }
+/**
+ * The entry as it is stored, with the names of secrets in place of their values.
+ *
+ * @throws HoldfastError `VALUE_NOT_STORABLE` for an entry that could not be read back.
+ */
+export function link(tip: Tip, entry: Entry, secrets?: Secrets): StoredEntry {
+  const fault = entryFault(entry)
+  if (fault !== undefined) throw new HoldfastError('VALUE_NOT_STORABLE', `the entry "${entry.type}" cannot be written: ${fault}`)
+  const body = secrets ? secrets.seal(entry) : JSON.stringify(entry)
+  return { seq: tip.seq + 1, body, sum: sumOf(tip, body) }
 }
+
+const sumOf = (tip: Tip, body: string): string => hash(tip.sum, body)
 
 /** Entry and its place in the journal. */
 export interface Placed {
@@ -23,43 +38,75 @@ export interface Placed {
   readonly entry: Entry
 }
 
+/** What is wrong with a stored entry, in the order in which it is looked at. */
+export type FaultType = 'gap' | 'format' | 'checksum' | 'not-an-entry' | 'other-run' | 'codec' | 'schema'
+
+export interface Fault {
+  readonly type: FaultType
+  /** What is wrong, as the end of a sentence about the entry. */
+  readonly message: string
+}
+
+export type Link = { readonly entry: Entry; readonly tip: Tip } | { readonly fault: Fault; readonly tip: Tip }
+
+/** Reads one entry: version, then checksum, then text, then values and fields. `tip` is where the entries after it go on, whatever is wrong with it. */
+export function readLink(runId: string, row: StoredEntry, tip: Tip, formats: Formats = FORMATS): Link {
+  const plain = parse(row.body)
+  const declared = plain && declaredFormat(plain)
+  const format = declared ?? tip.format ?? formats.newest
+  const next: Tip = { seq: row.seq, sum: row.sum, format }
+  const fault = (type: FaultType, message: string): Link => ({ fault: { type, message }, tip: next })
+  if (row.seq !== tip.seq + 1) return fault('gap', `entry ${row.seq} stands there`)
+  // Before the checksum: a newer build may reckon it in another way.
+  if (format > formats.newest) return fault('format', `it was written in format ${format}, this build reads up to ${formats.newest}`)
+  if (row.sum !== sumOf(tip, row.body)) return fault('checksum', 'its checksum does not match')
+  if (!plain) return fault('not-an-entry', 'it is not an entry')
+  if (!Number.isInteger(format) || format < 1) return fault('schema', `there is no format ${format}`)
+  const entry = migrated(plain, row.seq, format, formats)
+  let codecFault: string | undefined
+  const schemaFault = entryFault(entry, (value, path) => (codecFault = encodedFault(value, path)))
+  if (schemaFault !== undefined) return fault(codecFault === undefined ? 'schema' : 'codec', schemaFault)
+  if ((entry.type === 'run-created') !== (row.seq === 1)) return fault('schema', row.seq === 1 ? 'it is not the creation of a run' : 'it is the creation of a run')
+  if (entry.type === 'run-created' && entry['runId'] !== runId) return fault('other-run', `it begins the journal of run ${JSON.stringify(entry['runId'])}`)
+  return { entry: entry as unknown as Entry, tip: next }
+}
+
 /**
  * Reads stored entries back, checked from `tip` on.
  *
  * @throws HoldfastError `STORE_CORRUPT` with the place; `STORE_NEWER` when a newer build wrote the journal. Nothing is changed then.
  */
-export function unlink(runId: string, stored: readonly StoredEntry[], tip: Tip = START): { entries: Placed[]; tip: Tip } {
+export function unlink(runId: string, stored: readonly StoredEntry[], tip: Tip = START, formats: Formats = FORMATS): { entries: Placed[]; tip: Tip } {
   const entries: Placed[] = []
-  let { seq, sum } = tip
+  let at = tip
   for (const row of stored) {
-    if (row.seq !== seq + 1) throw corrupt(runId, seq + 1, `entry ${row.seq} stands there`)
-    const entry = parse(row)
-    // Before the checksum: a newer build may reckon it in another way.
-    if (entry?.type === 'run-created' && entry.format > FORMAT) {
-      throw new HoldfastError('STORE_NEWER', `run "${runId}" was written in format ${entry.format}, this build reads up to ${FORMAT}`, {
-        runId,
-        advice: 'Update holdfast; nothing was changed',
-      })
-    }
-    if (row.sum !== hash(sum, row.body)) throw corrupt(runId, row.seq, 'its checksum does not match')
-    if (!entry) throw corrupt(runId, row.seq, 'it is not an entry')
-    entries.push({ seq: row.seq, entry })
-    ;({ seq, sum } = row)
+    const link = readLink(runId, row, at, formats)
+    if ('fault' in link) throw failure(runId, at.seq + 1, link.fault)
+    entries.push({ seq: row.seq, entry: link.entry })
+    at = link.tip
   }
-  return { entries, tip: { seq, sum } }
+  return { entries, tip: at }
 }
 
-function parse(row: StoredEntry): Entry | undefined {
+function parse(body: string): PlainEntry | undefined {
+  // To the checksum, which is of UTF-8, all lone surrogates are one character.
+  if (!body.isWellFormed()) return undefined
   try {
-    const entry: unknown = JSON.parse(row.body)
-    return typeof entry === 'object' && entry !== null && 'type' in entry && typeof entry.type === 'string' ? (entry as Entry) : undefined
+    const entry: unknown = JSON.parse(body)
+    return typeof entry === 'object' && entry !== null && 'type' in entry && typeof entry.type === 'string' ? (entry as PlainEntry) : undefined
   } catch {
     return undefined
   }
 }
 
-const corrupt = (runId: string, seq: number, what: string): HoldfastError =>
+function failure(runId: string, seq: number, { type, message }: Fault): HoldfastError {
+  if (type !== 'format') return damaged(runId, seq, message)
+  return new HoldfastError('STORE_NEWER', `entry ${seq} of run "${runId}": ${message}`, { runId, advice: 'Update holdfast; nothing was changed' })
+}
+
+/** The error for a journal in which something is wrong at entry `seq`. */
+export const damaged = (runId: string, seq: number, what: string): HoldfastError =>
   new HoldfastError('STORE_CORRUPT', `the journal of run "${runId}" is damaged at entry ${seq}: ${what}`, {
     runId,
-    advice: 'Nothing was changed. Restore the store from a copy',
+    advice: 'Nothing was changed. Restore the store from a copy; holdfast verify lists all that is damaged',
   })

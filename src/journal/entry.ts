@@ -124,6 +124,8 @@ interface At {
 export interface RunCreated extends At {
   readonly type: 'run-created'
   readonly format: number
+  /** So that a journal is not taken for that of another run. */
+  readonly runId: string
   readonly agent: string
   readonly version: string
   readonly input: Encoded
@@ -147,6 +149,8 @@ export interface AttemptStarted extends At {
   /** How the attempt before it ended: given back on purpose, its process known to be dead, or its lease run out. */
   readonly former: 'none' | 'released' | 'dead' | 'expired'
   readonly limits?: LimitsRecord
+  /** The format of this entry and of those that follow, where it is not that of the entries before: a newer build goes on with the run. */
+  readonly format?: number
 }
 
 /** The attempt ended on purpose; an attempt that was killed has none. */

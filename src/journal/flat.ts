@@ -1,7 +1,7 @@
 /** devalue's flat form (a list of parts that refer to each other by number), with a closed set of types. */
 import { stringify, unflatten } from 'devalue'
 import { type ErrorData, ErrorRecord, reviveError } from './error-record.ts'
-import { type JsonValue, setOwn } from './json.ts'
+import { type JsonValue, MAX_DEPTH, setOwn } from './json.ts'
 import type { Snapshot } from './snapshot.ts'
 import { corrupt, formatPath, itemSegment, keySegment, type Segment } from './value-error.ts'
 import { isTypedArrayName } from './value-kind.ts'
@@ -27,7 +27,7 @@ const revivers = {
 
 /** Makes the value again. Throws STORE_CORRUPT for an unknown type and for anything that {@link flatten} does not write. */
 export function restore(flat: JsonValue, path: string): unknown {
-  check(flat, path)
+  checkFlat(flat, path)
   try {
     return unflatten(flat as number | unknown[], revivers, { operations: { set: setOwn } })
   } catch (error) {
@@ -62,7 +62,8 @@ function visitItems(part: readonly JsonValue[], visit: Visit): void {
   else part.forEach((reference, i) => reference === HOLE || visit(i, reference))
 }
 
-function check(flat: JsonValue, path: string): void {
+/** Throws STORE_CORRUPT with the path for what {@link flatten} does not write: an unknown type, a reference to nothing, or to what contains it. */
+export function checkFlat(flat: JsonValue, path: string): void {
   if (typeof flat === 'number') return
   if (!isList(flat) || flat.length === 0) throw corrupt(`${path} is not in devalue's form`)
   flat.forEach((part, index) => {
@@ -71,6 +72,30 @@ function check(flat: JsonValue, path: string): void {
     })
     if (unknown !== undefined) throw corrupt(`${path + pathOf(flat, index)} has the unknown type ${JSON.stringify(unknown)}`)
   })
+  checkDepth(flat, path)
+}
+
+/** An error takes three parts for one level of the value that was encoded. */
+const MAX_PARTS_DEEP = 3 * MAX_DEPTH + 3
+
+/** Parts are passed once each, however often they are referred to. */
+function checkDepth(flat: readonly JsonValue[], path: string): void {
+  const OPEN = -1
+  const heights = new Map<number, number>()
+  const heightOf = (index: number, depth: number): number => {
+    const known = heights.get(index)
+    if (known === OPEN) throw corrupt(`${path + pathOf(flat, index)} refers back to what contains it`)
+    if (known !== undefined) return known
+    if (depth > MAX_PARTS_DEEP) throw corrupt(`${path} is nested too deep`)
+    heights.set(index, OPEN)
+    let height = 0
+    references(flat[index]!, (_, to) => {
+      if ((to as number) >= 0) height = Math.max(height, 1 + heightOf(to as number, depth + 1))
+    })
+    heights.set(index, height)
+    return height
+  }
+  if (heightOf(0, 0) > MAX_PARTS_DEEP) throw corrupt(`${path} is nested too deep`)
 }
 
 function isReference(reference: unknown, count: number): boolean {

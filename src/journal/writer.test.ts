@@ -25,7 +25,7 @@ interface Desk {
 async function desk(before: (batch: AppendBatch, names: string) => void | Promise<void> = () => {}): Promise<Desk> {
   const store = memoryStore()
   const clock = manualClock(1_000)
-  const first = link(START, { type: 'run-created', at: 0, format: FORMAT, agent: 'desk', version: '1', input: { json: null } })
+  const first = link(START, { type: 'run-created', at: 0, format: FORMAT, runId: 'r1', agent: 'desk', version: '1', input: { json: null } })
   await store.create({ runId: 'r1', agent: 'desk', threadId: null, createdAt: 0, entries: [first] })
   const token = (await store.take('r1', { expectedToken: 0, owner: '{}', leaseUntil: 9_999, now: 0 }))!
   const appends: string[] = []

@@ -20,7 +20,7 @@ const consumed: Entry = { type: 'consumed', at: 4, step: '1', effects: ['0'], de
 function take(message: Message, ...entries: Entry[]): unknown {
   const history = new History()
   entries.forEach((entry, i) => history.apply(entry, i + 1))
-  return entriesOf({ seq: 7, body: JSON.stringify(message) }, history)
+  return entriesOf('r1', { seq: 7, body: JSON.stringify(message) }, history)
 }
 const TAKEN = [{ type: 'inbox-taken', seq: 7 }]
 const TOO_LATE = [{ ...TAKEN[0], step: '0' }]

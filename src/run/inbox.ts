@@ -1,19 +1,18 @@
 /** What others send to a run, and how its owner takes it into the journal (R9). */
-import type { Decision, EffectRef, Settlement } from '../journal/entry.ts'
+import type { Settlement } from '../journal/entry.ts'
+import { readMessage } from '../journal/message.ts'
 import type { InboxMessage } from '../journal/store.ts'
 import type { NewEntry } from '../journal/writer.ts'
 import { isInDoubt } from '../effects/doubt.ts'
 import { wouldBeRepeated, type Effect } from '../effects/ledger.ts'
 import type { History } from '../replay/history.ts'
 
-export type Message =
-  | { readonly type: 'decision'; readonly step: string; readonly effect: EffectRef; readonly fingerprint: string; readonly since: number; readonly decision: Decision }
-  /** The work of a step that was no longer waited for came to an end after its attempt did. */
-  | { readonly type: 'late-result'; readonly step: string; readonly settlement: Settlement }
+export type { Message } from '../journal/message.ts'
 
-/** The entries that a message becomes. What is settled already is not settled again (C20). */
-export function entriesOf({ seq, body }: InboxMessage, history: History): NewEntry[] {
-  const message = JSON.parse(body) as Message
+/** The entries that a message of run `runId` becomes. What is settled already is not settled again (C20). @throws HoldfastError as {@link readMessage}. */
+export function entriesOf(runId: string, sent: InboxMessage, history: History): NewEntry[] {
+  const { seq } = sent
+  const message = readMessage(runId, sent)
   const effect = history.ledger.effects.get(message.step)
   const taken = { type: 'inbox-taken', seq } as const
   if (message.type === 'decision') {

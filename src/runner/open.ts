@@ -4,6 +4,7 @@ import { START, link, unlink, type Placed, type Tip } from '../journal/chain.ts'
 import { decode, encode } from '../journal/codec.ts'
 import { FORMAT, type Entry, type RunCreated } from '../journal/entry.ts'
 import { fingerprint } from '../journal/fingerprint.ts'
+import { readJournal } from '../journal/read.ts'
 import type { RunRow, Store } from '../journal/store.ts'
 import { Writer, type NewEntry } from '../journal/writer.ts'
 import { redoFrom } from '../replay/redo.ts'
@@ -55,13 +56,8 @@ export async function open(store: Store, options: ResolvedOptions, request: Requ
   for (;;) {
     const row = (await store.get(runId)) ?? (await create(store, options, request))
     if (!row) continue
-    const stored = await store.read(runId)
-    const { entries, tip } = unlink(runId, stored)
-    if (tip.seq < row.lastSeq) {
-      throw new HoldfastError('STORE_CORRUPT', `the journal of run "${runId}" ends at entry ${tip.seq}, it had ${row.lastSeq}`, { runId, advice: 'Nothing was changed. Restore the store from a copy' })
-    }
-    const created = entries[0]?.entry
-    if (created?.type !== 'run-created') throw new HoldfastError('STORE_CORRUPT', `the journal of run "${runId}" does not begin with its creation`, { runId })
+    const { entries, tip } = await readJournal(store, row)
+    const created = entries[0]!.entry as RunCreated
     const agent = agentOf(options, created, runId)
     const mismatches = mismatchesOf(created, agent, request)
     if (mismatches.length > 0 && !request.allowMismatch) throw runMismatch(runId, mismatches, request.start !== undefined)
@@ -134,7 +130,7 @@ async function begin(store: Store, options: ResolvedOptions, request: Request, f
     budget.apply(entry)
     attempt.noteAttempt(entry)
   }
-  const started: NewEntry[] = [{ type: 'attempt-started', attempt: number, token: lease.token, version: agent.version, former, ...(Object.keys(limits).length > 0 && { limits }) }]
+  const started: NewEntry[] = [{ type: 'attempt-started', attempt: number, token: lease.token, version: agent.version, former, ...(Object.keys(limits).length > 0 && { limits }), ...((found.tip.format ?? FORMAT) < FORMAT && { format: FORMAT }) }]
   if (request.redo !== undefined) started.push(redone(history, runId, request.redo))
   for (const what of found.mismatches) started.push({ type: 'warning', code: 'MISMATCH_ALLOWED', message: `goes on although ${what}` })
   await writer.write(started)
@@ -164,7 +160,7 @@ export class Inbox {
   async take(): Promise<boolean> {
     const messages = await this.#store.inbox(this.#runId, this.seq)
     for (const message of messages) {
-      await this.#writer.write(entriesOf(message, this.#history))
+      await this.#writer.write(entriesOf(this.#runId, message, this.#history))
       this.seq = message.seq
     }
     return messages.length > 0
@@ -177,7 +173,7 @@ async function create(store: Store, options: ResolvedOptions, { runId, start }: 
   }
   const at = options.clock.now()
   const entry: Entry = {
-    type: 'run-created', at, format: FORMAT, agent: start.agent.name, version: start.agent.version,
+    type: 'run-created', at, format: FORMAT, runId, agent: start.agent.name, version: start.agent.version,
     input: encode(start.input, { path: 'input' }),
     ...(start.threadId !== undefined && { threadId: start.threadId }),
   }

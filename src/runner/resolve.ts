@@ -3,12 +3,14 @@ import { isInDoubt } from '../effects/doubt.ts'
 import type { Effect } from '../effects/ledger.ts'
 import { givenResponse } from '../ai-sdk/given-response.ts'
 import { HoldfastError } from '../errors.ts'
-import { unlink, type Placed } from '../journal/chain.ts'
+import type { Placed } from '../journal/chain.ts'
 import { encode } from '../journal/codec.ts'
 import type { Decision, EffectRef, StepKind, SuspendReason } from '../journal/entry.ts'
+import { readMessage, type Message } from '../journal/message.ts'
+import { readJournal } from '../journal/read.ts'
 import type { Store } from '../journal/store.ts'
 import { History } from '../replay/history.ts'
-import { takenSeq, type Message } from '../run/inbox.ts'
+import { takenSeq } from '../run/inbox.ts'
 import { ownership } from '../run/lease.ts'
 
 export type DecisionInput = 'rerun' | 'skip' | 'reuse' | { readonly result: unknown }
@@ -18,7 +20,7 @@ export async function decide(store: Store, runId: string, step: string, input: D
   const asGiven = decisionOf(input)
   const row = await store.get(runId)
   if (!row) throw new HoldfastError('UNKNOWN_RUN', `there is no run "${runId}" in this ${store.kind} store`, { runId, advice: 'Look at the list of runs' })
-  const { entries } = unlink(runId, await store.read(runId))
+  const { entries } = await readJournal(store, row)
   const history = new History()
   for (const { entry, seq } of entries) history.apply(entry, seq)
   const isDriven = !ownership(row, now).free
@@ -44,8 +46,8 @@ export async function decide(store: Store, runId: string, step: string, input: D
 /** The work itself has told meanwhile how it ended, and the run has not read that yet: it counts, and nothing is left to decide about (C20). */
 async function refuseSettled(store: Store, runId: string, step: string, { effects }: Question, entries: readonly Placed[]): Promise<void> {
   const taken = entries.reduce((newest, { entry }) => Math.max(newest, takenSeq(entry)), 0)
-  for (const { body } of await store.inbox(runId, taken)) {
-    const message = JSON.parse(body) as Message
+  for (const sent of await store.inbox(runId, taken)) {
+    const message = readMessage(runId, sent)
     if (message.type !== 'late-result' || (message.step !== step && !effects.includes(message.step))) continue
     throw new HoldfastError('NOTHING_TO_RESOLVE', `step "${message.step}" of run "${runId}" has come to its end meanwhile`, { runId, step, advice: 'Resume the run: it goes on with what came of it' })
   }

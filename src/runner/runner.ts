@@ -2,7 +2,8 @@
 import { randomUUID } from 'node:crypto'
 import { sleep } from '../core/clock.ts'
 import { HoldfastError, type RunUsage } from '../errors.ts'
-import { unlink, type Placed } from '../journal/chain.ts'
+import type { Placed } from '../journal/chain.ts'
+import { readJournal } from '../journal/read.ts'
 import type { RunFilter, RunRow, Store } from '../journal/store.ts'
 import { settleResult, type Recorded } from '../ai-sdk/result.ts'
 import { memoryStore } from '../stores/memory.ts'
@@ -166,8 +167,7 @@ class DefaultRunner implements Runner {
   }
 
   async history(runId: string): Promise<readonly Placed[]> {
-    await this.#row(runId)
-    return unlink(runId, await this.#store.read(runId)).entries
+    return (await readJournal(this.#store, await this.#row(runId))).entries
   }
 
   async usage(runId: string): Promise<RunUsage> {

@@ -3,8 +3,9 @@ import { HoldfastError, type RunUsage } from '../../errors.ts'
 import type { Placed } from '../../journal/chain.ts'
 import { decode } from '../../journal/codec.ts'
 import type { Decision, LimitsRecord } from '../../journal/entry.ts'
+import { readMessage } from '../../journal/message.ts'
 import type { InboxMessage, RunRow, RunStatus } from '../../journal/store.ts'
-import { takenSeq, type Message } from '../../run/inbox.ts'
+import { takenSeq } from '../../run/inbox.ts'
 import { givenLimits } from '../../run/limits.ts'
 import { usageOf } from '../../run/usage.ts'
 import { resumeCommand, type Place } from '../hint.ts'
@@ -82,7 +83,7 @@ export function runView({ row, entries, owner, inbox = [], place }: ViewInput): 
     findings.apply(entry, steps.attempt)
     taken = Math.max(taken, takenSeq(entry))
   }
-  const pending = inbox.map(({ body }) => JSON.parse(body) as Message).filter((message) => message.type === 'decision')
+  const pending = inbox.map((sent) => readMessage(row.runId, sent)).filter((message) => message.type === 'decision')
   const decisions: DecisionView[] = [
     ...steps.decisions(),
     ...pending.map(({ step, decision }) => ({ step, decision: decision.type, attempt: null, usedBy: null })),

@@ -1,0 +1,43 @@
+/** What others send to a run (R9): its owner takes it into the journal. */
+import { HoldfastError } from '../errors.ts'
+import { encodedFault } from './encoded.ts'
+import { FORMAT, type Decision, type EffectRef, type Settlement } from './entry.ts'
+import { messageFault } from './schema.ts'
+import type { InboxMessage } from './store.ts'
+
+export type Message =
+  | {
+      readonly type: 'decision'
+      readonly step: string
+      readonly effect: EffectRef
+      readonly fingerprint: string
+      readonly since: number
+      readonly decision: Decision
+    }
+  /** The work of a step that was no longer waited for came to an end after its attempt did. */
+  | { readonly type: 'late-result'; readonly step: string; readonly settlement: Settlement }
+
+/** @throws HoldfastError `STORE_CORRUPT` with the place, `STORE_NEWER` for what a newer build sent (its `format` says so). */
+export function readMessage(runId: string, { seq, body }: InboxMessage): Message {
+  const place = `message ${seq} in the inbox of run "${runId}"`
+  let message: unknown
+  try {
+    message = JSON.parse(body)
+  } catch (cause) {
+    throw damaged(runId, place, 'it is not JSON', cause)
+  }
+  const format = formatOf(message)
+  if (format > FORMAT) {
+    throw new HoldfastError('STORE_NEWER', `${place} was written in format ${format}, this build reads up to ${FORMAT}`, { runId, advice: 'Update holdfast; nothing was changed' })
+  }
+  const fault = messageFault(message, encodedFault)
+  if (fault !== undefined) throw damaged(runId, place, fault)
+  return message as Message
+}
+
+/** Absent in format 1. */
+const formatOf = (message: unknown): number =>
+  typeof message === 'object' && message !== null && 'format' in message && typeof message.format === 'number' ? message.format : 1
+
+const damaged = (runId: string, place: string, what: string, cause?: unknown): HoldfastError =>
+  new HoldfastError('STORE_CORRUPT', `${place} is damaged: ${what}`, { runId, cause, advice: 'Nothing was changed. Restore the store from a copy' })

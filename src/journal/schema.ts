@@ -1,0 +1,94 @@
+/**
+ * What each entry of a journal, and each message of an inbox, must look like when it is read (R15). The compiler holds these tables to
+ * the types in entry.ts and message.ts: a field that is added there has to be added here and in docs/format.md.
+ */
+import type {
+  AskedCall, AttemptSummary, Decision, EffectRef, Entry, KeptFile, LimitsRecord, Outcome, PromptRecord, Settlement, StepRef, StepUsage, SuspendReason,
+} from './entry.ts'
+import type { Message } from './message.ts'
+import { atLeast, encoded, list, type Look, map, nullable, number, object, oneOf, optional, type Optional, pair, type Shape, text, variants } from './shape.ts'
+
+/** A check for each field of a type, optional where the field is. */
+type Fields<T> = { readonly [K in keyof T]-?: Record<never, never> extends Pick<T, K> ? Optional : Shape }
+type Typed = { readonly type: string }
+/** The variant of that type, also where several types share one. */
+type Variant<U extends Typed, T> = U extends { readonly type: infer Types } ? (T extends Types ? U : never) : never
+/** The same for each variant of a union. */
+type Variants<U extends Typed> = { readonly [T in U['type']]: Fields<Omit<Variant<U, T>, 'type' | 'at'>> }
+
+const position = atLeast(0)
+const count = atLeast(0)
+const kind = oneOf('model', 'tool', 'step', 'read', 'agent')
+
+const step = object({ id: text, branch: text, kind, name: text, slot: optional(position) } satisfies Fields<StepRef>)
+const effect = object({ name: text, key: text } satisfies Fields<EffectRef>)
+const asked = object({ callId: text, tool: text, fingerprint: text } satisfies Fields<AskedCall>)
+const prompt = object({ length: count, keep: count, base: optional(text), added: list(pair(text, text)) } satisfies Fields<PromptRecord>)
+const usage = object({ inputTokens: optional(number), outputTokens: optional(number) } satisfies Fields<StepUsage>)
+const file = object({ link: text, file: encoded } satisfies Fields<KeptFile>)
+const limits = object({
+  maxSteps: optional(nullable(number)), maxTokens: optional(nullable(number)), runMs: optional(nullable(number)), deadline: optional(nullable(number)),
+} satisfies Fields<LimitsRecord>)
+const summary = object({ replayed: map(count), recorded: map(count), unrecorded: list(text) } satisfies Fields<AttemptSummary>)
+
+const outcome = variants({
+  'value': { value: encoded },
+  'error': { error: encoded },
+  'unstored': { error: encoded },
+  'unknown': { cause: oneOf('interrupted', 'timeout', 'cancelled', 'error'), error: encoded },
+} satisfies Variants<Outcome>)
+
+const decision = variants({ 'rerun': {}, 'skip': {}, 'reuse': {}, 'result': { value: encoded } } satisfies Variants<Decision>)
+const settlement = variants({ 'completed': { outcome }, 'not-done': {} } satisfies Variants<Settlement>)
+
+const waiting = { step: text, tool: text, message: text, fingerprint: text, effects: list(text) }
+const reason = variants({
+  'in-doubt': waiting,
+  'repeat': waiting,
+  'retry-after': { step: text, message: text, until: number, tries: count },
+  'not-recorded': { step: text, message: text },
+  'draining': { message: text },
+  'aborted': { message: text },
+} satisfies Variants<SuspendReason>)
+
+const request = { step, fingerprint: text, low: optional(position), effect: optional(effect), input: optional(encoded), config: optional(text), prompt: optional(prompt) }
+
+const ENTRIES: Variants<Entry> = {
+  'run-created': { format: atLeast(1), runId: text, agent: text, version: text, input: encoded, threadId: optional(text) },
+  'attempt-started': {
+    attempt: atLeast(1), token: atLeast(1), version: text, former: oneOf('none', 'released', 'dead', 'expired'), limits: optional(limits), format: optional(atLeast(1)),
+  },
+  'attempt-ended': { attempt: atLeast(1), summary },
+  'step-started': { ...request, idempotencyKey: text },
+  'step-ended': {
+    ...request, to: optional(position), outcome, asked: optional(list(asked)), usage: optional(usage), files: optional(list(file)), tries: count, ms: number,
+  },
+  'config': { digest: text, parts: map(text) },
+  'config-changed': { step: text, changed: list(text), config: text },
+  'superseded': { by: oneOf('divergence', 'failure', 'redo', 'live-result'), step: text, reason: text, ids: list(text) },
+  'settled': { step: text, by: oneOf('reconcile', 'late-result', 'owner'), settlement },
+  'decision': { inbox: atLeast(1), step: text, effect, fingerprint: text, since: position, decision },
+  'consumed': { step: text, effects: list(text), decisions: list(atLeast(1)) },
+  'inbox-taken': { seq: atLeast(1), step: optional(text) },
+  'suspended': { reasons: list(reason), resumeAt: nullable(number) },
+  'run-ended': { status: oneOf('completed', 'failed', 'cancelled'), result: optional(encoded), error: optional(encoded), reason: optional(text) },
+  // Codes are for people: a new one needs no new format.
+  'warning': { code: text, message: text, step: optional(text) },
+}
+
+const MESSAGES: Variants<Message> = {
+  'decision': { step: text, effect, fingerprint: text, since: position, decision },
+  'late-result': { step: text, settlement },
+}
+
+// `secrets` is how the names of secrets are written in a record that had any (secrets.ts).
+const entry = variants(Object.fromEntries(Object.entries(ENTRIES).map(([type, fields]) => [type, { at: number, secrets: optional(text), ...fields }])))
+const message = variants(Object.fromEntries(Object.entries(MESSAGES).map(([type, fields]) => [type, { secrets: optional(text), ...fields }])))
+
+const PLAIN: Look = { values: undefined }
+
+/** What is wrong with an entry, beginning with the path of the field; undefined: nothing. `values` looks at each encoded value in it. */
+export const entryFault = (value: unknown, values?: Look['values']): string | undefined => entry(value, '', values ? { values } : PLAIN)
+
+/** The same of a message in a run's inbox. */
+export const messageFault = (value: unknown, values?: Look['values']): string | undefined => message(value, '', values ? { values } : PLAIN)
