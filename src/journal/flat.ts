@@ -66,39 +66,43 @@ function visitItems(part: readonly JsonValue[], visit: Visit): void {
 export function checkFlat(flat: JsonValue, path: string): void {
   if (typeof flat === 'number') return
   if (!isList(flat) || flat.length === 0) throw corrupt(`${path} is not in devalue's form`)
-  flat.forEach((part, index) => {
+  const inside = flat.map((part, index) => {
+    const parts: number[] = []
     const unknown = references(part, (_, reference) => {
       if (!isReference(reference, flat.length)) throw corrupt(`${path + pathOf(flat, index)} refers to a part that does not exist`)
+      if (reference >= 0) parts.push(reference)
     })
     if (unknown !== undefined) throw corrupt(`${path + pathOf(flat, index)} has the unknown type ${JSON.stringify(unknown)}`)
+    return parts
   })
-  checkDepth(flat, path)
+  const depth = depthOf(inside, (index) => corrupt(`${path + pathOf(flat, index)} refers back to what contains it`))
+  if (depth > MAX_PARTS_DEEP) throw corrupt(`${path} is nested too deep`)
 }
 
-/** An error takes three parts for one level of the value that was encoded. */
+/** An error takes three parts for one level of the value that was encoded, an object with a key `__proto__` as well. */
 const MAX_PARTS_DEEP = 3 * MAX_DEPTH + 3
 
-/** Parts are passed once each, however often they are referred to. */
-function checkDepth(flat: readonly JsonValue[], path: string): void {
-  const OPEN = -1
-  const heights = new Map<number, number>()
-  const heightOf = (index: number, depth: number): number => {
-    const known = heights.get(index)
-    if (known === OPEN) throw corrupt(`${path + pathOf(flat, index)} refers back to what contains it`)
-    if (known !== undefined) return known
-    if (depth > MAX_PARTS_DEEP) throw corrupt(`${path} is nested too deep`)
-    heights.set(index, OPEN)
-    let height = 0
-    references(flat[index]!, (_, to) => {
-      if ((to as number) >= 0) height = Math.max(height, 1 + heightOf(to as number, depth + 1))
-    })
-    heights.set(index, height)
-    return height
+/** How many parts lie within each other. Each is passed once, however often it is referred to, and without recursion. */
+function depthOf(inside: readonly (readonly number[])[], cycle: (part: number) => Error): number {
+  const ENTERED = -1
+  const depths: (number | undefined)[] = []
+  const stack = [0]
+  for (let at = stack.at(-1); at !== undefined; at = stack.at(-1)) {
+    if (depths[at] === undefined) {
+      depths[at] = ENTERED
+      for (const part of inside[at]!) {
+        if (depths[part] === ENTERED) throw cycle(part)
+        if (depths[part] === undefined) stack.push(part)
+      }
+      continue
+    }
+    stack.pop()
+    if (depths[at] === ENTERED) depths[at] = 1 + inside[at]!.reduce((deepest, part) => Math.max(deepest, depths[part]!), 0)
   }
-  if (heightOf(0, 0) > MAX_PARTS_DEEP) throw corrupt(`${path} is nested too deep`)
+  return depths[0]!
 }
 
-function isReference(reference: unknown, count: number): boolean {
+function isReference(reference: unknown, count: number): reference is number {
   return Number.isInteger(reference) && (reference as number) < count && (reference as number) > SPARSE && reference !== HOLE
 }
 

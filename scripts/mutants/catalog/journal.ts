@@ -23,7 +23,7 @@ export const journal: readonly Mutant[] = [
     rule: 'R15',
     wrong: 'A damaged journal is read as if it were whole.',
     file: 'src/journal/chain.ts',
-    edits: [{ from: 'if (row.sum !== hash(sum, row.body))', to: "if (row.sum === '' && sum !== '')" }],
+    edits: [{ from: 'if (row.sum !== sumOf(tip, row.body))', to: "if (row.sum === '' && tip.sum !== '')" }],
     caughtBy: { file: 'src/journal/chain.test.ts', name: 'finds every single character that was changed' },
   },
   {
@@ -31,15 +31,15 @@ export const journal: readonly Mutant[] = [
     rule: 'R15',
     wrong: 'A journal that a newer build wrote is read by guess.',
     file: 'src/journal/chain.ts',
-    edits: [{ from: 'entry.format > FORMAT', to: 'entry.format > FORMAT + 1e9' }],
+    edits: [{ from: 'format > formats.newest', to: 'format > formats.newest + 1e9' }],
     caughtBy: { file: 'src/journal/chain.test.ts', name: 'refuses the format of a newer build, also where that reckons its checksums in another way' },
   },
   {
     name: 'lost end not noticed',
     rule: 'R15',
     wrong: 'A journal that has lost its newest entries is driven on from before them.',
-    file: 'src/runner/open.ts',
-    edits: [{ from: 'if (tip.seq < row.lastSeq) {', to: 'if (tip.seq < row.lastSeq - 1e9) {' }],
+    file: 'src/journal/read.ts',
+    edits: [{ from: 'ends >= Math.max(1, row.lastSeq)', to: 'ends >= 1' }],
     caughtBy: { file: 'test/bad-input.test.ts', name: 'is refused with both numbers, and nothing is driven or changed (R15)' },
   },
   {

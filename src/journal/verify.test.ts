@@ -1,0 +1,86 @@
+import { describe, expect, it } from 'vitest'
+import { hash } from '../core/hash.ts'
+import { link } from './chain.ts'
+import { chained, EVERY_MESSAGE, everyEntry } from './fixtures/every-entry.ts'
+import type { Entry } from './entry.ts'
+import type { InboxMessage, RunRow, StoredEntry } from './store.ts'
+import { verifyRun } from './verify.ts'
+
+const ENTRIES = everyEntry('r1')
+const ROWS = chained(ENTRIES)
+const INBOX: InboxMessage[] = EVERY_MESSAGE.map((message, i) => ({ seq: i + 1, body: JSON.stringify(message) }))
+const ROW: RunRow = {
+  runId: 'r1', agent: 'desk', status: 'completed', threadId: 'thread-9', createdAt: ENTRIES[0]!.at, updatedAt: 9, resumeAt: null, token: 4, owner: null, leaseUntil: 0,
+  lastSeq: ROWS.length, inboxSeq: INBOX.length,
+}
+const changed = (seq: number, change: Partial<StoredEntry>): StoredEntry[] => ROWS.map((row) => (row.seq === seq ? { ...row, ...change } : row))
+/** The journal with another entry in the place of one, rightly chained: what only a program can have done. */
+function rewritten(seq: number, entry: object): StoredEntry[] {
+  const rows = ROWS.slice(0, seq - 1)
+  const body = JSON.stringify(entry)
+  rows.push({ seq, body, sum: hash(rows.at(-1)?.sum ?? '', body) })
+  for (const each of ENTRIES.slice(seq)) rows.push(link(rows.at(-1)!, each))
+  return rows
+}
+const found = (stored: readonly StoredEntry[], row: Partial<RunRow> = {}, inbox = INBOX): unknown[] =>
+  verifyRun({ ...ROW, ...row }, stored, inbox).map(({ seq, type, message }) => [seq, type, message])
+const last = ROWS.length
+
+describe('verifyRun', () => {
+  it('finds nothing wrong with a whole run', () => {
+    expect(found(ROWS)).toEqual([])
+  })
+
+  const [a, b] = [ROWS[4]!, ROWS[5]!]
+  const inside = (encoded: object): object => ({ ...ENTRIES[0]!, input: encoded })
+  it.each<[string, StoredEntry[], unknown[]]>([
+    ['a changed body', changed(3, { body: ROWS[2]!.body.replace('"version":"1"', '"version":"2"') }), [[3, 'checksum', 'its checksum does not match']]],
+    ['a changed checksum, which also covers the one after', changed(3, { sum: hash('') }), [[3, 'checksum', 'its checksum does not match'], [4, 'checksum', 'its checksum does not match']]],
+    ['several', changed(3, { body: '{' }).map((row) => (row.seq === 9 ? { ...row, body: 'x' } : row)), [[3, 'checksum', expect.any(String)], [9, 'checksum', expect.any(String)]]],
+    ['a missing row', ROWS.filter(({ seq }) => seq !== 4), [[4, 'gap', 'entry 5 stands there']]],
+    ['a missing end', ROWS.slice(0, -2), [[last - 1, 'missing', `the journal ends at entry ${last - 2}, it had ${last}`]]],
+    ['no journal at all', [], [[1, 'missing', `the journal ends at entry 0, it had ${last}`]]],
+    ['a journal without its beginning', ROWS.slice(1), [[1, 'gap', 'entry 2 stands there']]],
+    ['foreign text, rightly chained', rewritten(5, [1]), [[5, 'not-an-entry', 'it is not an entry']]],
+    ['an entry of no type', rewritten(5, { type: 'note', at: 1 }), [[5, 'schema', expect.stringContaining('type is "note"')]]],
+    ['a second creation', rewritten(5, ENTRIES[0]!), [[5, 'schema', 'it is the creation of a run']]],
+    ['no creation', rewritten(1, ENTRIES[1]!), [[1, 'schema', 'it is not the creation of a run']]],
+    ['an unknown codec', rewritten(1, inside({ yaml: '' })), [[1, 'codec', 'input was written by an unknown codec: yaml']]],
+    ['an unknown type of value', rewritten(1, inside({ devalue: [{ a: 1 }, ['Money', 2], 7] })), [[1, 'codec', 'input.a has the unknown type "Money"']]],
+    ['a value that cannot be made again', rewritten(1, inside({ devalue: [{ a: 1 }, ['BigInt', 'x']] })), [[1, 'codec', expect.stringContaining('input cannot be decoded')]]],
+    ['the journal of another run', chained(everyEntry('r2')), [[1, 'other-run', 'it begins the journal of run "r2"']]],
+    ['a newer format, and nothing after it', rewritten(3, { ...ENTRIES[2]!, format: 9 }).map((row) => (row.seq === 9 ? { ...row, body: 'x' } : row)), [[3, 'format', expect.stringContaining('format 9')]]],
+  ])('finds %s, with its place', (_, stored, expected) => {
+    expect(found(stored)).toEqual(expected)
+  })
+
+  it('finds swapped rows', () => {
+    expect(found(ROWS.with(4, { ...b, seq: 5 }).with(5, { ...a, seq: 6 })).map((finding) => (finding as unknown[])[0])).toEqual([5, 6, 7])
+  })
+
+  it.each<[string, Partial<RunRow>, string]>([
+    ['agent', { agent: 'disk' }, `the run's row says agent "disk", the journal "desk"`],
+    ['threadId', { threadId: null }, `the run's row says threadId null, the journal "thread-9"`],
+    ['createdAt', { createdAt: 5 }, `the run's row says createdAt 5, the journal ${ENTRIES[0]!.at}`],
+    ['token', { token: 3 }, `the run's row says token 3, the journal has an attempt with 4`],
+    ['status', { status: 'cancelled' }, `the run's row says status "cancelled", the journal "completed"`],
+  ])('finds a row that says another %s than the journal', (_, row, message) => {
+    expect(found(ROWS, row)).toEqual([[null, 'row', message]])
+  })
+
+  it.each<[string, InboxMessage[], unknown[]]>([
+    ['that is not JSON', INBOX.with(1, { seq: 2, body: '{"type":' }), [[2, 'inbox', expect.stringContaining('it is not JSON')]]],
+    ['of no type', INBOX.with(1, { seq: 2, body: '{"type":"hello"}' }), [[2, 'inbox', expect.stringContaining('type is "hello"')]]],
+    ['of a newer build', INBOX.with(1, { seq: 2, body: '{"type":"hello","format":2}' }), [[2, 'inbox', expect.stringContaining('format 2')]]],
+    ['that is missing at the end', INBOX.slice(0, -1), [[INBOX.length, 'inbox', `the inbox ends at message ${INBOX.length - 1}, it had ${INBOX.length}`]]],
+  ])('finds a message %s', (_, inbox, expected) => {
+    expect(found(ROWS, {}, inbox)).toEqual(expected)
+  })
+})
+
+describe('what cannot be read back', () => {
+  it('is not written', () => {
+    const entry = { type: 'step-ended', at: NaN } as unknown as Entry
+    expect(() => link(ROWS.at(-1)!, entry)).toThrow(expect.objectContaining({ code: 'VALUE_NOT_STORABLE', message: expect.stringContaining('"step-ended" cannot be written: at is null, not a number') }))
+  })
+})
