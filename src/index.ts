@@ -32,10 +32,11 @@ export type { DurableModelOptions } from './ai-sdk/model.ts'
 export type { DownloadedFile, DownloadFile } from './ai-sdk/files.ts'
 export { repairMessages } from './ai-sdk/orphans.ts'
 export type { Recorded, TextResult } from './ai-sdk/result.ts'
-export type { ToolPolicies } from './ai-sdk/tools.ts'
-export { classifyError } from './reliability/index.ts'
+export type { DurableToolsOptions, ToolPolicies } from './ai-sdk/tools.ts'
+export { classifyError, createClassifier } from './reliability/index.ts'
 export type {
-  BackoffPolicy, Category, Classification, DoubtfulCall, OnIncompleteTool, Reconciled, RetryPolicy, TimeoutPolicy, ToolPolicy,
+  BackoffPolicy, Category, Classification, ClassificationRule, Classifier, ClassifierOptions, DoubtfulCall, FailedTry, ModelPolicy, OnIncompleteTool, Reconciled, RetryEvent,
+  RetryPolicy, TimeoutPolicy, ToolPolicy,
 } from './reliability/index.ts'
 export { memoryStore } from './stores/memory.ts'
 export { sqliteStore } from './stores/sqlite.ts'

@@ -1,10 +1,11 @@
 /** The AI SDK's language model as steps of a run. */
 import type { LanguageModelV4, LanguageModelV4CallOptions, LanguageModelV4GenerateResult, LanguageModelV4StreamResult } from '@ai-sdk/provider'
 import { HoldfastError } from '../errors.ts'
-import type { ResolvedRetry } from '../reliability/index.ts'
+import { callable, oneOf } from '../reliability/check.ts'
+import { fixModelPolicy, resolveRetry, type ModelPolicy, type ResolvedRetry } from '../reliability/index.ts'
 import { isDriving } from '../run/current.ts'
 import type { Drive } from '../run/drive.ts'
-import type { StepContext, StepSpec } from '../run/step.ts'
+import type { StepSpec, WorkContext } from '../run/step.ts'
 import { asBroken } from './broken.ts'
 import { Configurations } from './configuration.ts'
 import { BranchConversations, type Conversation } from './conversation.ts'
@@ -13,7 +14,7 @@ import { outside, type OutsidePolicy } from './outside.ts'
 import { describeResponse, headersOf, recordResult, responseIdOf, stampOf, toParts, toResult, type RecordedResponse } from './recording.ts'
 import { PassedOn, readStream } from './stream.ts'
 
-export interface DurableModelOptions extends OutsidePolicy {
+export interface DurableModelOptions extends OutsidePolicy, ModelPolicy {
   /**
    * Fetches the files whose links the model does not take itself, when their request is sent; they are kept with the run (up to `maxResultBytes`
    * each), so that nothing has to be fetched on resume. Default: `createDownload()` of `ai`. A loop's own `experimental_download`
@@ -38,13 +39,20 @@ interface Requests {
   readonly repaired: Set<string>
 }
 
+const OTHERS = {
+  outside: oneOf(['plain', 'refuse']),
+  download: (value: unknown, path: string) => { if (value !== false) callable(value, path) },
+  providerTools: oneOf(['effects', 'read-only']),
+}
+
 /** Marks what is durable already: it belongs to the run that is current, so there is nothing to add. */
 export const DURABLE = Symbol.for('holdfast.durable')
 
 const requestsOf = new WeakMap<Drive, Requests>()
 
-export function wrapModel<M extends LanguageModelV4>(model: M, locate: Locate, options: DurableModelOptions = {}): M {
+export function wrapModel<M extends LanguageModelV4>(model: M, locate: Locate, given: DurableModelOptions = {}): M {
   if (Reflect.get(model, DURABLE) === true) return model
+  const options = fixModelPolicy(given, 'options of durable()', OTHERS)
   const doGenerate = async (asked: LanguageModelV4CallOptions): Promise<LanguageModelV4GenerateResult> => {
     const at = locate()
     if (!at) {
@@ -75,13 +83,13 @@ export function wrapModel<M extends LanguageModelV4>(model: M, locate: Locate, o
     }
     const { call, conversation, files } = read(at, model, asked, options)
     const out = new PassedOn()
-    const work = async (context: StepContext): Promise<RecordedResponse> => {
+    const work = async (context: WorkContext): Promise<RecordedResponse> => {
       warnOfRepair(at.drive, conversation.repaired)
       const live = await model.doStream(await liveCall(call, context, files))
       const stamp = stampOf(model, context.idempotencyKey, at.drive.attempt.clock.now())
-      return readStream(live, out, stamp, context.signal, context.progress)
+      return readStream(live, out, stamp, context)
     }
-    const spec = { ...modelSpec(at, model, call, options, conversation, files, work), mayRetry: () => !out.started }
+    const spec = { ...modelSpec(at, model, call, options, conversation, files, work), ...streamLimits(at.drive, options), mayRetry: () => !out.started }
     request(at.drive, spec).then(
       ({ response }) => out.finish(toParts(response), headersOf(response)),
       (error: unknown) => out.fail(error),
@@ -144,9 +152,10 @@ function modelSpec(
   options: DurableModelOptions,
   conversation: Conversation,
   files: LinkedFiles | undefined,
-  work: (context: StepContext) => Promise<RecordedResponse>,
+  work: (context: WorkContext) => Promise<RecordedResponse>,
 ): StepSpec {
   const { policies } = drive.attempt
+  const retry = resolveRetry(options.retry, 'retry', policies.retry)
   const configuration = requestsIn(drive).configurations.read(model, call)
   const name = `${model.provider}/${model.modelId}`
   const tools = (call.tools ?? []).map((tool) => tool.name)
@@ -174,15 +183,20 @@ function modelSpec(
     },
     label: `model request to ${name}`,
     hasInside: false,
-    retry: hosted ? onlyRefused(policies.retry) : policies.retry,
-    timeoutMs: policies.timeouts.modelMs,
-    idleTimeoutMs: policies.timeouts.modelIdleMs,
+    retry: hosted ? onlyRefused(retry) : retry,
+    timeoutMs: options.timeoutMs ?? policies.timeouts.modelMs,
     signal: call.abortSignal,
     onClaimed: (ref) => conversation.claimedBy(ref.id),
     work,
     describe: (value) => ({ ...describeResponse(value as RecordedResponse), ...(files && files.fetched.size > 0 && { files: [...files.fetched.values()] }) }),
-    failure: (error, tries) => requestFailed(name, error, tries, call.abortSignal),
+    failure: (error, tries, notBefore) => requestFailed(name, error, tries, notBefore, call.abortSignal),
   }
+}
+
+/** Nothing of a request that is not streamed arrives before all of it. */
+function streamLimits({ attempt }: Drive, options: DurableModelOptions): Pick<StepSpec, 'firstPartTimeoutMs' | 'idleTimeoutMs'> {
+  const { modelFirstPartMs, modelIdleMs } = attempt.policies.timeouts
+  return { firstPartTimeoutMs: options.firstPartTimeoutMs ?? modelFirstPartMs, idleTimeoutMs: options.idleTimeoutMs ?? modelIdleMs }
 }
 
 /** The AI SDK refuses a response that does not heed the tool choice. */
@@ -195,11 +209,12 @@ function choiceOf({ toolChoice }: LanguageModelV4CallOptions): Pick<NonNullable<
 const onlyRefused = (retry: ResolvedRetry): ResolvedRetry => ({ ...retry, categories: (retry.categories ?? ['rate_limit']).filter((category) => category === 'rate_limit') })
 
 /** Layers above must not retry what was retried here: of our own error class they make one call (FACTS, "Errors"). */
-function requestFailed(name: string, error: unknown, tries: number, signal: AbortSignal | undefined): unknown {
+function requestFailed(name: string, error: unknown, tries: number, notBefore: number | undefined, signal: AbortSignal | undefined): unknown {
   if (signal?.aborted) return signal.reason
   if (HoldfastError.isInstance(error)) return error
   const message = error instanceof Error ? error.message : String(error)
   return new HoldfastError('STEP_FAILED', `model request to ${name} failed after ${tries} ${tries === 1 ? 'try' : 'tries'}: ${message}`, {
+    ...(notBefore !== undefined && { advice: `It may be tried again at ${new Date(notBefore).toISOString()}: a runner with a store suspends the run until then (retry.onLongWait)` }),
     cause: error instanceof Error ? withoutRequest(error) : error,
   })
 }
@@ -212,7 +227,7 @@ function withoutRequest(error: Error): Error {
   return Object.assign(copy, rest, { cause: error.cause })
 }
 
-async function liveCall(call: LanguageModelV4CallOptions, context: StepContext, files: LinkedFiles | undefined): Promise<LanguageModelV4CallOptions> {
+async function liveCall(call: LanguageModelV4CallOptions, context: WorkContext, files: LinkedFiles | undefined): Promise<LanguageModelV4CallOptions> {
   const request = files ? await files.fill(call, context.signal) : call
   return { ...request, abortSignal: context.signal }
 }

@@ -1,5 +1,6 @@
 /** A live model stream as the code of a step: nothing is passed on before its first content, its finish only when it is recorded (R3, R13). */
 import type { LanguageModelV4StreamPart, LanguageModelV4StreamResult } from '@ai-sdk/provider'
+import type { WorkContext } from '../run/step.ts'
 import { asBroken, BrokenResponseError } from './broken.ts'
 import { PartsRecorder, type RecordedResponse, type Stamp } from './recording.ts'
 
@@ -60,7 +61,7 @@ export class PassedOn {
 }
 
 /** Reads a live stream to its end, passing parts on. Throws what the stream reports as an error. */
-export async function readStream(live: LanguageModelV4StreamResult, out: PassedOn, stamp: Stamp, signal: AbortSignal, progress: () => void): Promise<RecordedResponse> {
+export async function readStream(live: LanguageModelV4StreamResult, out: PassedOn, stamp: Stamp, { signal, progress, begin }: Pick<WorkContext, 'signal' | 'progress' | 'begin'>): Promise<RecordedResponse> {
   const recorder = new PartsRecorder(stamp)
   const headers = live.response?.headers
   const prelude: LanguageModelV4StreamPart[] = []
@@ -77,6 +78,7 @@ export async function readStream(live: LanguageModelV4StreamResult, out: PassedO
       if (part.type === 'error') throw asBroken(part.error)
       if (part.type === 'finish' && part.finishReason.unified === 'interrupted') throw new BrokenResponseError('it ended before it was finished')
       const isPrelude = !out.started && PRELUDE.has(part.type)
+      if (!isPrelude) begin()
       if (!isPrelude && part.type !== 'finish') prelude.push(...recorder.missingMetadata())
       const kept = recorder.add(part)
       if (part.type === 'finish') finished = true

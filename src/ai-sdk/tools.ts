@@ -3,7 +3,8 @@ import type { InferToolInput, InferToolOutput, Tool, ToolExecutionOptions } from
 import { hash } from '../core/hash.ts'
 import { HoldfastError } from '../errors.ts'
 import { fingerprint } from '../journal/fingerprint.ts'
-import { resolveToolPolicy, validateToolPolicies, type ResolvedToolPolicy, type ToolPolicy } from '../reliability/index.ts'
+import { checkObject, oneOf } from '../reliability/check.ts'
+import { checkToolNames, fixToolPolicy, resolveToolPolicy, type ResolvedToolPolicy, type ToolPolicy } from '../reliability/index.ts'
 import { isDriving } from '../run/current.ts'
 import type { Drive } from '../run/drive.ts'
 import type { StepContext, StepSpec } from '../run/step.ts'
@@ -19,6 +20,14 @@ export type ToolPolicies<TOOLS> = { readonly [NAME in keyof TOOLS]?: PolicyOf<TO
 
 type PolicyOf<TOOL> = TOOL extends Tool ? ToolPolicy<InferToolInput<TOOL>, InferToolOutput<TOOL>> : ToolPolicy<never, unknown>
 
+export interface DurableToolsOptions extends OutsidePolicy {
+  /**
+   * What MCP servers say of their tools (`readOnlyHint`, `idempotentHint`, which the AI SDK's client keeps on `metadata.annotations`): `ignore`
+   * (default), for a server may say anything; `trust` takes it where a tool's policy says nothing about it.
+   */
+  readonly mcpAnnotations?: 'ignore' | 'trust'
+}
+
 type Execute = (input: unknown, options: ToolExecutionOptions<unknown>) => unknown
 
 /**
@@ -27,9 +36,10 @@ type Execute = (input: unknown, options: ToolExecutionOptions<unknown>) => unkno
  *
  * @throws HoldfastError `UNKNOWN_TOOL`, `INVALID_POLICY`.
  */
-export function wrapTools<TOOLS extends Tools>(tools: TOOLS, policies: ToolPolicies<TOOLS>, locate: Locate, options: OutsidePolicy = {}): TOOLS {
+export function wrapTools<TOOLS extends Tools>(tools: TOOLS, policies: ToolPolicies<TOOLS>, locate: Locate, options: DurableToolsOptions = {}): TOOLS {
   if (typeof tools !== 'object' || tools === null) throw new HoldfastError('INVALID_OPTIONS', `durable tools must be an object of tools by name, got ${tools === null ? 'null' : typeof tools}`)
-  validateToolPolicies(policies as Record<string, ToolPolicy<never, unknown>>, Object.keys(tools))
+  checkToolNames(policies, Object.keys(tools))
+  checkOptions(options)
   const wrapped = Object.entries(tools).map(([name, tool]) => {
     const { execute } = tool as { execute?: Execute }
     if (typeof execute !== 'function') return [name, tool]
@@ -37,9 +47,8 @@ export function wrapTools<TOOLS extends Tools>(tools: TOOLS, policies: ToolPolic
       if (name in policies) throw new HoldfastError('INVALID_POLICY', `tools.${name} is durable already: its policy stands where it was made so`)
       return [name, tool]
     }
-    const policy = policies[name] as ToolPolicy<never, unknown> | undefined
     // Without the runner's defaults, to find what contradicts itself before anything runs.
-    resolveToolPolicy(policy, `tools.${name}`)
+    const policy = fixToolPolicy(policies[name] as ToolPolicy<never, unknown> | undefined, `tools.${name}`, options.mcpAnnotations === 'trust' ? hintsOf(tool) : {})
     const copy = Object.create(Object.getPrototypeOf(tool), Object.getOwnPropertyDescriptors(tool)) as object
     const durable = Object.assign(wrapExecute(name, tool, execute, policy, locate, options), { [DURABLE]: true })
     const descriptor = { value: durable, writable: true, enumerable: true, configurable: true }
@@ -48,7 +57,16 @@ export function wrapTools<TOOLS extends Tools>(tools: TOOLS, policies: ToolPolic
   return Object.fromEntries(wrapped) as TOOLS
 }
 
-function wrapExecute(name: string, tool: object, execute: Execute, policy: ToolPolicy<never, unknown> | undefined, locate: Locate, options: OutsidePolicy): Execute {
+const checkOptions = (options: DurableToolsOptions): void =>
+  checkObject(options, 'options', { outside: oneOf(['plain', 'refuse']), mcpAnnotations: oneOf(['ignore', 'trust']) })
+
+/** What an MCP server says of a tool. */
+function hintsOf(tool: object): Pick<ToolPolicy, 'idempotent' | 'readOnly'> {
+  const { annotations } = Object((tool as { metadata?: unknown }).metadata) as { annotations?: { readOnlyHint?: unknown; idempotentHint?: unknown } }
+  return { ...(annotations?.readOnlyHint === true && { readOnly: true }), ...(annotations?.idempotentHint === true && { idempotent: true }) }
+}
+
+function wrapExecute(name: string, tool: object, execute: Execute, policy: ToolPolicy<never, unknown>, locate: Locate, options: OutsidePolicy): Execute {
   return (input, call) => {
     const at = locate()
     if (!at) {
@@ -56,7 +74,7 @@ function wrapExecute(name: string, tool: object, execute: Execute, policy: ToolP
       return execute.call(tool, input, call)
     }
     const { retry, timeouts } = at.drive.attempt.policies
-    const resolved = resolveToolPolicy(policy, `tools.${name}`, { retry, timeoutMs: timeouts.toolMs })
+    const resolved = resolveToolPolicy(policy, `tools.${name}`, { retry, timeoutMs: timeouts.toolMs, idleTimeoutMs: timeouts.toolIdleMs })
     // Preliminary results reach the AI SDK only through an iterable that is returned at once.
     const preliminary = isAsyncGenerator(execute) ? new Preliminary() : undefined
     const spec = toolSpec(at, name, resolved, input, call, async (context) => {

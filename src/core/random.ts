@@ -1,9 +1,13 @@
-/** Randomness: the only place that calls `Math.random`. */
+/** Randomness: the only place that calls `Math.random` and draws random bytes. */
+import { randomBytes } from 'node:crypto'
 
 /** Returns a number in [0, 1). */
 export type Random = () => number
 
 export const systemRandom: Random = () => Math.random()
+
+/** Bytes that nobody can foresee. */
+export const unforeseeable = (count: number): Uint8Array => randomBytes(count)
 
 /** A repeatable source: the same seed gives the same numbers (mulberry32). */
 export function seededRandom(seed: number): Random {

@@ -2,7 +2,8 @@
 import { HoldfastError } from '../errors.ts'
 import { nearestNames } from './nearest.ts'
 
-type Check = (value: unknown, path: string) => void
+/** Refuses a value that does not pass. */
+export type Check = (value: unknown, path: string) => void
 
 function refuse(path: string, rule: string, got: unknown): never {
   throw new HoldfastError('INVALID_POLICY', `${path} must be ${rule}, got ${show(got)}`)
@@ -38,9 +39,9 @@ export const number = (least: number): Check => (value, path) => {
   if (typeof value !== 'number' || !Number.isFinite(value) || value < least) refuse(path, `a number >= ${least}`, value)
 }
 
-/** A duration: finite, above 0. To have no limit, the key is left out. */
+/** A time limit: above 0. Infinity: none, also where something else gives one. */
 export const duration: Check = (value, path) => {
-  if (typeof value !== 'number' || !Number.isFinite(value) || value <= 0) refuse(path, 'a number of ms > 0', value)
+  if (typeof value !== 'number' || !(value > 0)) refuse(path, 'a number of ms > 0', value)
 }
 
 export const flag: Check = (value, path) => {

@@ -8,7 +8,6 @@ import type { ExecuteOptions, Execution } from './execute.ts'
 import { resolveRetry } from './resolve.ts'
 import type { LateOutcome, TryContext } from './try.ts'
 
-const retry = resolveRetry({ maxAttempts: 3, backoff: { baseMs: 100, factor: 2, maxMs: 1_000, jitter: 'none' } })
 const unavailable = (retryAfterMs?: number): Error => Object.assign(new Error('busy'), { status: 503, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) })
 
 /** A classifier for these tests: what is asked of the real one is asked elsewhere. */
@@ -17,6 +16,8 @@ const classify = (error: unknown, context: { aborted?: boolean; abortReason?: 'u
   const category = context.aborted ? (context.abortReason === 'timeout' ? 'timeout' : 'cancelled') : status === 503 ? 'server' : 'unknown'
   return { category, retryable: category === 'server' || category === 'timeout', retryAfterMs, evidence: { rule: 'test', layer: 'error', depth: 0 } }
 }
+
+const retry = resolveRetry({ maxAttempts: 3, backoff: { baseMs: 100, factor: 2, maxMs: 1_000, jitter: 'none' }, classify })
 
 function setup() {
   const clock = manualClock(1_000)
@@ -27,7 +28,7 @@ function setup() {
     execute<T>((context) => {
       started.push({ at: clock.now(), try: context.try })
       return work(context)
-    }, { retry, signal: controller.signal, clock, random: () => 0.5, classify, label: 'tool search', onLate: (outcome) => late.push(outcome), ...more })
+    }, { retry, signal: controller.signal, clock, random: () => 0.5, label: 'tool search', onLate: (outcome) => late.push(outcome), ...more })
   return { clock, controller, started, late, run }
 }
 
@@ -79,7 +80,7 @@ describe('execute: tries', () => {
   it('never retries a cancellation, whatever a classifier says of it', async () => {
     const { started, run } = setup()
     const says = (): Classification => ({ category: 'cancelled', retryable: true, retryAfterMs: null, evidence: { rule: 'test', layer: 'error', depth: 0 } })
-    expect(await run(failing(new Error('x')), { classify: says })).toMatchObject({ ending: 'final', tries: 1 })
+    expect(await run(failing(new Error('x')), { retry: { ...retry, classify: says } })).toMatchObject({ ending: 'final', tries: 1 })
     expect(started).toHaveLength(1)
   })
 

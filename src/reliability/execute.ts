@@ -1,48 +1,46 @@
 /** The one retry loop of the whole code. */
 import { sleep } from '../core/clock.ts'
 import type { Clock } from '../core/clock.ts'
+import { notify } from '../core/notify.ts'
 import type { Random } from '../core/random.ts'
 import { HoldfastError } from '../errors.ts'
 import { nextDelay } from './backoff.ts'
 import { classifyError } from './classification/index.ts'
-import type { Classification, Classifier, ErrorContext } from './classification/index.ts'
-import type { ResolvedRetry } from './policy.ts'
+import type { Classification, ErrorContext } from './classification/index.ts'
+import type { ResolvedRetry, RetryEvent } from './policy.ts'
 import { limitError } from './timeout.ts'
+import type { Limit, Limits } from './timeout.ts'
 import { runTry } from './try.ts'
 import type { LateOutcome, TryOutcome, Work } from './try.ts'
 
-/** A retry that is about to be waited for. */
-export interface RetryEvent {
-  /** The try that failed, from 1. */
+/** A try that one of its own limits has cut. */
+export interface TimeoutEvent {
+  /** Which try it was, from 1. */
   readonly try: number
-  /** How long the next one is waited for, ms. */
-  readonly delayMs: number
-  readonly classification: Classification
-  readonly error: unknown
+  readonly limit: Exclude<Limit, 'deadline'>
+  /** How long the limit is, ms. */
+  readonly timeoutMs: number
 }
 
-export interface ExecuteOptions<T> {
+/** The limits are those of each try; `deadline` cuts each wait too. */
+export interface ExecuteOptions<T> extends Limits {
   /** How often, for what, and after which delays it is tried again. */
   readonly retry: ResolvedRetry
-  /** Longest duration of each try, ms. Absent: none. */
-  readonly timeoutMs?: number | undefined
-  /** Longest duration of each try without `progress()`, ms. Absent: none. */
-  readonly idleTimeoutMs?: number | undefined
-  /** When the run's time ends, ms since the epoch: cuts each try and each wait. Absent: never. */
-  readonly deadline?: number | undefined
+  /** When the run's time ends also if it stands still for as long as the run is suspended, ms since the epoch. Default: `deadline`. */
+  readonly absoluteDeadline?: number | undefined
   /** Cancellation from outside: never retried, ends a try and a wait at once, its reason is the error. */
   readonly signal: AbortSignal
   readonly clock: Clock
   readonly random: Random
-  /** Default: {@link classifyError}. */
-  readonly classify?: Classifier | undefined
   /** Tries already used by earlier drives of this step: they share the budget. Default 0. */
   readonly triesBefore?: number | undefined
   /** Names the work in errors, such as `tool search`. Default `the step`. */
   readonly label?: string | undefined
   /** Whether another try is possible at all after this error: false once something was passed on. Default: always. */
   readonly mayRetry?: ((error: unknown) => boolean) | undefined
-  /** Called before each wait. */
+  /** Called when a limit has cut a try. */
+  readonly onTimeout?: ((event: TimeoutEvent) => void) | undefined
+  /** Called before each wait, and before what the retry policy tells. */
   readonly onRetry?: ((event: RetryEvent) => void) | undefined
   /** Called when work that was no longer waited for settles after all. Must not throw. */
   readonly onLate?: ((outcome: LateOutcome<T>) => void) | undefined
@@ -51,7 +49,7 @@ export interface ExecuteOptions<T> {
 /**
  * Why there was no further try: the error is not retryable (`final`), all tries are used (`exhausted`), something was passed on
  * (`passed-on`), the caller cancelled (`cancelled`), the wait would be longer than the policy allows (`long-wait`), or the run's time is used
- * up or would be before the next try (`deadline`).
+ * up or would be before the next try (`deadline`). `final` is also what `shouldRetry` refuses.
  */
 export type Ending = 'final' | 'exhausted' | 'passed-on' | 'cancelled' | 'long-wait' | 'deadline'
 
@@ -66,6 +64,8 @@ export type Execution<T> =
     readonly ending: Ending
     /** Whether work of some try may still be running. */
     readonly abandoned: boolean
+    /** From when on the next try would have been possible, ms since the epoch; of `long-wait`. */
+    readonly resumeAt?: number
   }
   | { readonly type: 'wait'; readonly resumeAt: number; readonly error: unknown; readonly classification: Classification; readonly tries: number }
 
@@ -74,15 +74,15 @@ export type Execution<T> =
  *
  * - `ok`: its value.
  * - `failed`: the last error as it was thrown; a `HoldfastError` `STEP_TIMEOUT` or `RUN_TIMEOUT` for a limit; the signal's reason when cancelled.
- * - `wait`: the next try is due at `resumeAt`, further away than `retry.inlineWaitMs`: the caller suspends. It may lie beyond the deadline,
- *   since time while suspended may not count: the caller decides.
+ * - `wait`: the next try is due at `resumeAt`, further away than `retry.inlineWaitMs`, or behind the deadline but not behind the absolute one: the
+ *   caller suspends. Of a wait that is longer than `inlineWaitMs` it may lie beyond that too: the caller decides.
  */
 export async function execute<T>(work: Work<T>, options: ExecuteOptions<T>): Promise<Execution<T>> {
-  const { retry, clock, signal, deadline, label = 'the step' } = options
+  const { retry, clock, signal, deadline, absoluteDeadline = deadline, label = 'the step' } = options
   let tries = options.triesBefore ?? 0
   let running = 0
-  const failed = (error: unknown, classification: Classification, ending: Ending): Execution<T> =>
-    ({ type: 'failed', error, classification, tries, ending, abandoned: running > 0 })
+  const failed = (error: unknown, classification: Classification, ending: Ending, resumeAt?: number): Execution<T> =>
+    ({ type: 'failed', error, classification, tries, ending, abandoned: running > 0, ...(resumeAt !== undefined && { resumeAt }) })
   const cancelled = (): Execution<T> => failed(signal.reason, classifyCancellation(signal.reason, options), 'cancelled')
   const onLate = (outcome: LateOutcome<T>): void => {
     running--
@@ -108,40 +108,53 @@ export async function execute<T>(work: Work<T>, options: ExecuteOptions<T>): Pro
       if (outcome.type === 'cancelled') return cancelled()
 
       const { error } = outcome
+      if (outcome.type === 'limit' && outcome.limit !== 'deadline') options.onTimeout?.({ try: tries, limit: outcome.limit, timeoutMs: LIMIT_MS[outcome.limit](options) })
       const classification = classify(error, options, outcome.type === 'limit' ? { aborted: true, abortReason: 'timeout' } : {})
-      const ending = endingOf(outcome, classification, tries, options)
+      const ending = endingOf(outcome, classification, tries, label, options)
       if (ending !== undefined) return failed(error, classification, ending)
 
       const delayMs = nextDelay(retry.backoff, tries, options.random, classification.retryAfterMs)
       const resumeAt = clock.now() + delayMs
-      if (delayMs > retry.inlineWaitMs) {
-        return retry.onLongWait === 'suspend' ? { type: 'wait', resumeAt, error, classification, tries } : failed(error, classification, 'long-wait')
+      const isBehind = (end: number | undefined): boolean => end !== undefined && resumeAt >= end
+      if (retry.onLongWait === 'suspend' && (delayMs > retry.inlineWaitMs || (isBehind(deadline) && !isBehind(absoluteDeadline)))) {
+        return { type: 'wait', resumeAt, error, classification, tries }
       }
-      if (deadline !== undefined && resumeAt >= deadline) return failed(error, classification, 'deadline')
-      options.onRetry?.({ try: tries, delayMs, classification, error })
+      if (delayMs > retry.inlineWaitMs) return failed(error, classification, 'long-wait', resumeAt)
+      if (isBehind(deadline)) return failed(error, classification, 'deadline')
+      const event: RetryEvent = { label, try: tries, delayMs, classification, error }
+      options.onRetry?.(event)
+      notify(retry.onRetry, event)
       // An abort ends the wait at once; the next turn of the loop sees it.
       await sleep(clock, delayMs, signal).catch(() => {})
     }
   } catch (error) {
-    // Nothing of the above throws, except what the caller passed in: a classifier, mayRetry, onRetry.
+    // Nothing of the above throws, except what the caller passed in: a classifier, shouldRetry, mayRetry, onRetry.
     return failed(error, classifyError(error, {}), 'final')
   }
 }
 
-type FailedTry<T> = Exclude<TryOutcome<T>, { type: 'ok' }>
+type Unsuccessful<T> = Exclude<TryOutcome<T>, { type: 'ok' }>
+
+const LIMIT_MS = {
+  total: ({ timeoutMs = 0 }: Limits): number => timeoutMs,
+  'first-part': ({ firstPartTimeoutMs = 0 }: Limits): number => firstPartTimeoutMs,
+  idle: ({ idleTimeoutMs = 0 }: Limits): number => idleTimeoutMs,
+}
 
 /** Why there is no further try, undefined when there is one. */
-function endingOf<T>(outcome: FailedTry<T>, classification: Classification, tries: number, options: ExecuteOptions<T>): Ending | undefined {
+function endingOf<T>(outcome: Unsuccessful<T>, classification: Classification, tries: number, label: string, options: ExecuteOptions<T>): Ending | undefined {
   const { category, retryable } = classification
-  const { categories, maxAttempts } = options.retry
+  const { categories, maxAttempts, shouldRetry } = options.retry
   if (outcome.type === 'limit' && outcome.limit === 'deadline') return 'deadline'
   if (!retryable || category === 'cancelled' || (categories !== undefined && !categories.includes(category))) return 'final'
-  if (options.mayRetry?.(outcome.error) === false) return 'passed-on'
-  return tries >= maxAttempts ? 'exhausted' : undefined
+  const isPassedOn = options.mayRetry?.(outcome.error) === false
+  if (tries >= maxAttempts) return isPassedOn ? 'passed-on' : 'exhausted'
+  if (shouldRetry?.({ label, try: tries, error: outcome.error, classification }) === false) return 'final'
+  return isPassedOn ? 'passed-on' : undefined
 }
 
 function classify<T>(error: unknown, options: ExecuteOptions<T>, context: ErrorContext = {}): Classification {
-  return (options.classify ?? classifyError)(error, { now: options.clock.now(), ...context })
+  return (options.retry.classify ?? classifyError)(error, { now: options.clock.now(), ...context })
 }
 
 /** An outer signal that a timer aborted (`AbortSignal.timeout`, the runner's own deadline) says timeout, not cancelled. It is not retried either. */

@@ -1,7 +1,23 @@
 /** The policies that people write: retry, timeouts, and what a tool is. Their defaults, and what they come to once resolved. */
 import { DEFAULT_BACKOFF } from './backoff.ts'
 import type { BackoffPolicy } from './backoff.ts'
-import type { Category } from './classification/index.ts'
+import type { Category, Classification, Classifier } from './classification/index.ts'
+
+/** A try that failed. */
+export interface FailedTry {
+  /** What was tried, such as `model request to openai/gpt-6` or `tool "search"`. */
+  readonly label: string
+  /** Which try it was, from 1. */
+  readonly try: number
+  readonly error: unknown
+  readonly classification: Classification
+}
+
+/** A retry that is about to be waited for. */
+export interface RetryEvent extends FailedTry {
+  /** How long the next try is waited for, ms. */
+  readonly delayMs: number
+}
 
 /** How failed steps are tried again. What is left out keeps its default. */
 export interface RetryPolicy {
@@ -13,8 +29,20 @@ export interface RetryPolicy {
   readonly categories?: readonly Category[]
   /** The longest wait that is waited within the process, ms. Default 60000. */
   readonly inlineWaitMs?: number
-  /** What happens where the next try is further away than `inlineWaitMs`: the run suspends until then, or fails with the error. Default `suspend`. */
+  /**
+   * What happens where the next try is further away than `inlineWaitMs`, or than what is left of the run's active time: the run suspends until
+   * then, or the step fails with the error. Default `suspend`; `fail` where the runner has no store.
+   */
   readonly onLongWait?: 'suspend' | 'fail'
+  /**
+   * Says what kind of error something is, in place of `classifyError`; make it with `createClassifier`. It decides also whether a call with
+   * effects that threw is in doubt. Default: `classifyError`.
+   */
+  readonly classify?: Classifier
+  /** Asked before another try that the rest of the policy allows: `false` fails the step with the error. A throw fails it with what was thrown. Must return at once. */
+  shouldRetry?(failure: FailedTry): boolean
+  /** Told before each wait. What it returns, throws or rejects with is ignored. */
+  onRetry?(retry: RetryEvent): unknown
 }
 
 /** A {@link RetryPolicy} with everything filled in. */
@@ -24,6 +52,9 @@ export interface ResolvedRetry {
   readonly categories: readonly Category[] | undefined
   readonly inlineWaitMs: number
   readonly onLongWait: 'suspend' | 'fail'
+  readonly classify: Classifier | undefined
+  readonly shouldRetry: ((failure: FailedTry) => boolean) | undefined
+  readonly onRetry: ((retry: RetryEvent) => unknown) | undefined
 }
 
 /** The defaults of {@link RetryPolicy}. */
@@ -33,21 +64,43 @@ export const DEFAULT_RETRY: ResolvedRetry = Object.freeze({
   categories: undefined,
   inlineWaitMs: 60_000,
   onLongWait: 'suspend',
+  classify: undefined,
+  shouldRetry: undefined,
+  onRetry: undefined,
 })
 
 /** One try, no more. */
 export const NO_RETRY: ResolvedRetry = Object.freeze({ ...DEFAULT_RETRY, maxAttempts: 1 })
 
-/** Time limits, ms. Absent: none. */
+/** One try, where errors are told apart as `base` does. */
+export const oneTry = ({ classify }: ResolvedRetry): ResolvedRetry => (classify ? Object.freeze({ ...NO_RETRY, classify }) : NO_RETRY)
+
+/** Time limits, ms. Absent: as the level above says, else none. `Infinity`: none. */
 export interface TimeoutPolicy {
   /** Longest duration of each try of a model request. */
   readonly modelMs?: number
-  /** Longest duration of each try of a model request without anything arriving. */
+  /** Longest duration of each try of a streamed model request until the first part of its answer is there; what providers tell before it (metadata, pings) is none. */
+  readonly modelFirstPartMs?: number
+  /** Longest duration of each try of a streamed model request without anything arriving; where `modelFirstPartMs` is given, from the first part on. */
   readonly modelIdleMs?: number
-  /** Longest duration of each try of a tool call; a tool's own `timeoutMs` comes before it. */
+  /** Longest duration of each try of a tool call, step or read; a tool's own `timeoutMs` comes before it. */
   readonly toolMs?: number
+  /** Longest duration of each try of a tool call, step or read without `currentStep().progress()`; a tool's own `idleTimeoutMs` comes before it. */
+  readonly toolIdleMs?: number
   /** Longest active time of a run over all its attempts: while it is suspended, or only replays, it stands still. A call can give its run another (`limits.runMs`). */
   readonly runMs?: number
+}
+
+/** How the requests of one model are tried again and cut; what it leaves out is as its run says. */
+export interface ModelPolicy {
+  /** `false`: one try. */
+  readonly retry?: RetryPolicy | false
+  /** Longest duration of each try, ms. Default: `timeouts.modelMs`. */
+  readonly timeoutMs?: number
+  /** Of a streamed request: longest duration of each try until the first part of its answer is there, ms. Default: `timeouts.modelFirstPartMs`. */
+  readonly firstPartTimeoutMs?: number
+  /** Of a streamed request: longest duration of each try without anything arriving, ms. Default: `timeouts.modelIdleMs`. */
+  readonly idleTimeoutMs?: number
 }
 
 /** What becomes of a call that is in doubt when its run resumes. */
@@ -85,11 +138,11 @@ export interface ToolPolicy<INPUT = unknown, OUTPUT = unknown> {
   readonly readOnly?: boolean
   /** Its only effects are the steps inside it (it runs an agent, code mode, or asks a person): never itself in doubt. Default false. */
   readonly composite?: boolean
-  /** Longest duration of each try, ms. Default: the runner's `timeouts.toolMs`; none for a composite tool, whose steps have their own. */
+  /** Longest duration of each try, ms; `Infinity`: none. Default: `timeouts.toolMs` of its run; none for a composite tool, whose steps have their own. */
   readonly timeoutMs?: number
-  /** Longest duration of each try without `progress()`, ms. Default: none. */
+  /** Longest duration of each try without `currentStep().progress()`, ms; `Infinity`: none. Default: `timeouts.toolIdleMs` of its run; none for a composite tool. */
   readonly idleTimeoutMs?: number
-  /** Only for a tool that is idempotent or read-only. Default there: the runner's `retry`; `false`: one try. */
+  /** Only for a tool that is idempotent or read-only. Default there: the `retry` of its run; `false`: one try. */
   readonly retry?: RetryPolicy | false
   /** What becomes of a call in doubt on resume. Default: `reconcile` where that is given, else what the caller says, else `refuse`. */
   readonly onIncompleteTool?: OnIncompleteTool

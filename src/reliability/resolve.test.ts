@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { HoldfastError } from '../errors.ts'
+import { callable } from './check.ts'
 import { DEFAULT_RETRY, NO_RETRY } from './policy.ts'
 import type { ToolPolicy } from './policy.ts'
-import { resolveRetry, resolveTimeouts, resolveToolPolicy, validateToolPolicies } from './resolve.ts'
+import { resolveRetry, resolveTimeouts, resolveToolPolicy, checkToolNames, fixModelPolicy, fixToolPolicy } from './resolve.ts'
 
 function refusal(fn: () => unknown): { code: string; message: string } {
   try {
@@ -24,6 +25,9 @@ describe('resolveRetry', () => {
     [{ backoff: { jitter: 'some' } }, 'retry.backoff.jitter must be one of full, equal, none, got "some"'],
     [{ backoff: { baseMs: Number.NaN } }, 'retry.backoff.baseMs must be a number >= 0, got NaN'],
     [{ inlineWaitMs: -1 }, 'retry.inlineWaitMs must be a number >= 0, got -1'],
+    [{ shouldRetry: true }, 'retry.shouldRetry must be a function, got true'],
+    [{ onRetry: 'log' }, 'retry.onRetry must be a function, got "log"'],
+    [{ classify: {} }, 'retry.classify must be a function, got an object'],
     [{ categories: ['server', 'weather'] }, /^retry\.categories\[1\] must be one of rate_limit, .*, got "weather"$/],
     [{ maxAtempts: 3 }, 'retry.maxAtempts is not known. Is maxAttempts meant?'],
     [{ hasOwnProperty: 3 }, /^retry\.hasOwnProperty is not known/],
@@ -55,7 +59,8 @@ describe('resolveTimeouts', () => {
 
   it.each([
     [{ modelMs: 0 }, 'timeouts.modelMs must be a number of ms > 0, got 0'],
-    [{ toolMs: Infinity }, 'timeouts.toolMs must be a number of ms > 0, got Infinity'],
+    [{ toolMs: Number.NaN }, 'timeouts.toolMs must be a number of ms > 0, got NaN'],
+    [{ modelFirstPartMs: '5s' }, 'timeouts.modelFirstPartMs must be a number of ms > 0, got "5s"'],
     [{ stepMs: 5 }, /^timeouts\.stepMs is not known/],
   ])('refuses %j with the path', (policy, message) => {
     expect(refusal(() => resolveTimeouts(policy as never)).message).toMatch(message)
@@ -107,19 +112,75 @@ describe('resolveToolPolicy', () => {
   })
 })
 
-describe('validateToolPolicies', () => {
+describe('policies once they are taken', () => {
+  it('are copies: what becomes of the object afterwards does not matter', () => {
+    const retry = { maxAttempts: 2, backoff: { baseMs: 5 }, categories: ['server' as const] }
+    const timeouts = { toolMs: 5 }
+    const tool: { readOnly: boolean; timeoutMs: number; retry: typeof retry } = { readOnly: true, timeoutMs: 5, retry }
+    const taken = { retry: resolveRetry(retry), timeouts: resolveTimeouts(timeouts), tool: fixToolPolicy(tool) }
+    const before = structuredClone({ ...taken, retry: { ...taken.retry } })
+    Object.assign(retry, { maxAttempts: 9 })
+    Object.assign(retry.backoff, { baseMs: 9 })
+    retry.categories.push('server')
+    timeouts.toolMs = 9
+    Object.assign(tool, { readOnly: false, timeoutMs: 9 })
+    expect(taken).toEqual(before)
+  })
+
+  it('cannot be changed, whatever is in them', () => {
+    const isFrozen = (value: unknown): boolean => typeof value !== 'object' || value === null || (Object.isFrozen(value) && Object.values(value).every(isFrozen))
+    const retry = { maxAttempts: 2, backoff: { baseMs: 5 }, categories: ['server' as const] }
+    for (const policy of [resolveRetry(retry), resolveRetry(false), resolveRetry({}), resolveTimeouts({ toolMs: 5 }), fixToolPolicy({ readOnly: true, retry }), resolveToolPolicy({ readOnly: true, retry }), fixModelPolicy({ retry }, 'options', {})]) {
+      expect(isFrozen(policy)).toBe(true)
+    }
+  })
+
+  it('may be objects whose methods know one another', async () => {
+    const policy: ToolPolicy<{ order: string }, string> = {
+      effectKey: ({ order }) => `refund ${order}`,
+      async reconcile({ input }) { return { status: 'completed', output: this.effectKey!(input) } },
+    }
+    const { reconcile } = fixToolPolicy(policy as ToolPolicy<never, unknown>)
+    expect(await reconcile!({ input: { order: 'o-1' } as never, idempotencyKey: 'k', runId: 'r', step: '0', toolName: 'refund' })).toEqual({ status: 'completed', output: 'refund o-1' })
+  })
+})
+
+describe('resolveTimeouts over those of another level', () => {
+  it('takes what is left out from there, and lifts a limit by Infinity', () => {
+    expect(resolveTimeouts({ toolMs: Infinity, modelMs: 5 }, 'timeouts', { toolMs: 1, modelIdleMs: 2 })).toEqual({ toolMs: Infinity, modelMs: 5, modelIdleMs: 2 })
+    expect(resolveToolPolicy({ timeoutMs: Infinity, idleTimeoutMs: Infinity }, 'tool', { timeoutMs: 1, idleTimeoutMs: 1 })).toMatchObject({ timeoutMs: undefined, idleTimeoutMs: undefined })
+  })
+})
+
+describe('hints about a tool', () => {
+  it('stand where its policy says nothing', () => {
+    expect(fixToolPolicy({}, 'tool', { readOnly: true })).toEqual({ readOnly: true })
+    expect(fixToolPolicy({ retry: { maxAttempts: 2 } }, 'tool', { idempotent: true })).toMatchObject({ idempotent: true })
+    expect(fixToolPolicy({ readOnly: false }, 'tool', { readOnly: true })).toEqual({ readOnly: false })
+    expect(fixToolPolicy({ idempotent: false }, 'tool', { readOnly: true, idempotent: true })).toEqual({ idempotent: false })
+  })
+})
+
+describe('fixModelPolicy', () => {
+  it.each([
+    [{ timeoutMs: 0 }, 'options.timeoutMs must be a number of ms > 0, got 0'],
+    [{ retry: { maxAttempts: 0 } }, 'options.retry.maxAttempts must be an integer >= 1, got 0'],
+    [{ timeout: 5 }, 'options.timeout is not known. Is timeoutMs meant?'],
+    [{ outside: 5 }, /^options\.outside must be a function/],
+  ])('refuses %j', (options, message) => {
+    expect(refusal(() => fixModelPolicy(options as never, 'options', { outside: callable })).message).toMatch(message)
+  })
+})
+
+describe('checkToolNames', () => {
   it('takes policies of tools that exist', () => {
-    expect(() => validateToolPolicies({ search: { readOnly: true } }, ['search', 'refund'])).not.toThrow()
+    expect(() => checkToolNames({ search: { readOnly: true } }, ['search', 'refund'])).not.toThrow()
   })
 
   it('refuses a policy for a tool that does not exist and names the nearest', () => {
-    expect(refusal(() => validateToolPolicies({ serach: { readOnly: true } }, ['search', 'refund', 'researcher']))).toEqual({
+    expect(refusal(() => checkToolNames({ serach: { readOnly: true } }, ['search', 'refund', 'researcher']))).toEqual({
       code: 'UNKNOWN_TOOL', message: 'tools.serach is a policy for a tool that does not exist. Is search meant?',
     })
-    expect(refusal(() => validateToolPolicies({ weather: {} }, ['search', 'refund'])).message).toContain('The tools are search, refund')
-  })
-
-  it('refuses a wrong policy with its path', () => {
-    expect(refusal(() => validateToolPolicies({ search: { timeoutMs: -1 } }, ['search'])).message).toBe('tools.search.timeoutMs must be a number of ms > 0, got -1')
+    expect(refusal(() => checkToolNames({ weather: {} }, ['search', 'refund'])).message).toContain('The tools are search, refund')
   })
 })

@@ -1,10 +1,10 @@
 /** Validates policies, once, and fills in what they leave out. */
 import { HoldfastError } from '../errors.ts'
-import { callable, checkObject, duration, flag, integer, listOf, number, oneOf } from './check.ts'
+import { callable, checkObject, duration, flag, integer, listOf, number, oneOf, type Check } from './check.ts'
 import { CATEGORIES } from './classification/index.ts'
 import { nearestNames } from './nearest.ts'
-import { DEFAULT_RETRY, NO_RETRY } from './policy.ts'
-import type { ResolvedRetry, ResolvedToolPolicy, RetryPolicy, TimeoutPolicy, ToolPolicy } from './policy.ts'
+import { DEFAULT_RETRY, oneTry } from './policy.ts'
+import type { ModelPolicy, ResolvedRetry, ResolvedToolPolicy, RetryPolicy, TimeoutPolicy, ToolPolicy } from './policy.ts'
 
 const BACKOFF = { baseMs: number(0), maxMs: number(0), factor: number(1), jitter: oneOf(['full', 'equal', 'none']) }
 
@@ -14,9 +14,18 @@ const RETRY = {
   categories: listOf(oneOf(CATEGORIES)),
   inlineWaitMs: number(0),
   onLongWait: oneOf(['suspend', 'fail']),
+  classify: callable,
+  shouldRetry: callable,
+  onRetry: callable,
 }
 
-const TIMEOUTS = { modelMs: duration, modelIdleMs: duration, toolMs: duration, runMs: duration }
+const retryOrNone = (value: unknown, path: string): void => {
+  if (value !== false) checkObject(value, path, RETRY)
+}
+
+const TIMEOUTS = { modelMs: duration, modelFirstPartMs: duration, modelIdleMs: duration, toolMs: duration, toolIdleMs: duration, runMs: duration }
+
+const MODEL = { retry: retryOrNone, timeoutMs: duration, firstPartTimeoutMs: duration, idleTimeoutMs: duration }
 
 const TOOL = {
   idempotent: flag,
@@ -24,7 +33,7 @@ const TOOL = {
   composite: flag,
   timeoutMs: duration,
   idleTimeoutMs: duration,
-  retry: (value: unknown, path: string) => { if (value !== false) checkObject(value, path, RETRY) },
+  retry: retryOrNone,
   onIncompleteTool: oneOf(['refuse', 'rerun', 'skip', 'reconcile']),
   reconcile: callable,
   effectKey: callable,
@@ -33,31 +42,80 @@ const TOOL = {
 }
 
 /**
- * The policy with everything filled in: what it leaves out comes from `base`; `false` is one try.
+ * The policy with everything filled in, frozen: what it leaves out comes from `base`; `false` is one try.
  *
  * @throws HoldfastError `INVALID_POLICY` with the path, such as `retry.maxAttempts must be an integer >= 1, got 0`.
  */
 export function resolveRetry(policy: RetryPolicy | false | undefined, path = 'retry', base: ResolvedRetry = DEFAULT_RETRY): ResolvedRetry {
   if (policy === undefined) return base
-  if (policy === false) return NO_RETRY
+  if (policy === false) return oneTry(base)
   checkObject(policy, path, RETRY)
-  return Object.freeze({ ...base, ...given(policy), backoff: Object.freeze({ ...base.backoff, ...given(policy.backoff ?? {}) }) })
+  const { categories, classify, shouldRetry, onRetry } = policy
+  return Object.freeze({
+    ...base,
+    ...given(policy),
+    backoff: Object.freeze({ ...base.backoff, ...given(policy.backoff ?? {}) }),
+    ...(categories && { categories: Object.freeze([...categories]) }),
+    // Bound, so that a policy may be an object with methods.
+    ...(classify && { classify: classify.bind(policy) }),
+    ...(shouldRetry && { shouldRetry: shouldRetry.bind(policy) }),
+    ...(onRetry && { onRetry: onRetry.bind(policy) }),
+  })
 }
 
 /**
- * The time limits, checked.
+ * The time limits, checked and frozen: what they leave out comes from `base`.
  *
  * @throws HoldfastError `INVALID_POLICY` with the path.
  */
-export function resolveTimeouts(policy: TimeoutPolicy = {}, path = 'timeouts'): TimeoutPolicy {
+export function resolveTimeouts(policy: TimeoutPolicy = {}, path = 'timeouts', base: TimeoutPolicy = {}): TimeoutPolicy {
   checkObject(policy, path, TIMEOUTS)
-  return Object.freeze(given(policy))
+  return Object.freeze({ ...base, ...given(policy) })
 }
 
-/** What a tool's policy takes from its runner. */
+/**
+ * A copy of options that hold a model's policy, checked and frozen. `others` are the checks of what else they may hold.
+ *
+ * @throws HoldfastError `INVALID_POLICY` with the path.
+ */
+export function fixModelPolicy<OPTIONS extends ModelPolicy>(options: OPTIONS, path: string, others: Readonly<Record<string, Check>>): OPTIONS {
+  checkObject(options, path, { ...MODEL, ...others })
+  return Object.freeze({ ...given(options), ...fixedRetry(options.retry) })
+}
+
+/** A copy that nobody else can change. */
+function fixedRetry(retry: RetryPolicy | false | undefined): { retry?: RetryPolicy | false } {
+  if (!retry) return retry === undefined ? {} : { retry }
+  const { backoff, categories } = retry
+  return { retry: Object.freeze({ ...retry, ...(backoff && { backoff: Object.freeze({ ...backoff }) }), ...(categories && { categories: Object.freeze([...categories]) }) }) }
+}
+
+/** What a tool's policy takes from its run. */
 export interface ToolDefaults {
   readonly retry?: ResolvedRetry | undefined
   readonly timeoutMs?: number | undefined
+  readonly idleTimeoutMs?: number | undefined
+}
+
+/**
+ * A copy of a tool's policy, checked and frozen. `hints` stand where it says nothing.
+ *
+ * @throws HoldfastError `INVALID_POLICY` with the path: a wrong value, an unknown key, or settings that contradict each other.
+ */
+export function fixToolPolicy(policy: ToolPolicy<never, unknown> = {}, path = 'tool', hints: Pick<ToolPolicy, 'idempotent' | 'readOnly'> = {}): ToolPolicy<never, unknown> {
+  checkObject(policy, path, TOOL)
+  const said = given(policy)
+  const { reconcile, effectKey } = policy
+  const fixed = Object.freeze({
+    ...(said.idempotent === false ? {} : hints),
+    ...said,
+    ...fixedRetry(said.retry),
+    // Bound, so that a policy may be an object with methods.
+    ...(reconcile && { reconcile: reconcile.bind(policy) }),
+    ...(effectKey && { effectKey: effectKey.bind(policy) }),
+  })
+  resolveToolPolicy(fixed, path)
+  return fixed
 }
 
 /**
@@ -78,17 +136,18 @@ export function resolveToolPolicy(policy: ToolPolicy<never, unknown> = {}, path 
     readOnly,
     composite,
     // A composite tool may wait for a person inside: its steps have limits of their own.
-    timeoutMs: policy.timeoutMs ?? (composite ? undefined : defaults.timeoutMs),
-    idleTimeoutMs: policy.idleTimeoutMs,
-    retry: idempotent ? resolveRetry(policy.retry, `${path}.retry`, defaults.retry) : NO_RETRY,
+    timeoutMs: limited(policy.timeoutMs ?? (composite ? undefined : defaults.timeoutMs)),
+    idleTimeoutMs: limited(policy.idleTimeoutMs ?? (composite ? undefined : defaults.idleTimeoutMs)),
+    retry: idempotent ? resolveRetry(policy.retry, `${path}.retry`, defaults.retry) : oneTry(defaults.retry ?? DEFAULT_RETRY),
     onIncompleteTool: policy.onIncompleteTool ?? (reconcile && 'reconcile'),
-    // Bound, so that a policy may be an object with methods.
     reconcile: reconcile?.bind(policy),
     effectKey: effectKey?.bind(policy),
     allowRepeat: policy.allowRepeat ?? false,
     settleAfterMs: policy.settleAfterMs,
   })
 }
+
+const limited = (ms: number | undefined): number | undefined => (ms === Infinity ? undefined : ms)
 
 function contradictionIn(policy: ToolPolicy<never, unknown> & { idempotent: boolean }): { what: string; advice: string } | undefined {
   const { idempotent, readOnly, composite, retry, onIncompleteTool, reconcile } = policy
@@ -106,19 +165,17 @@ function contradictionIn(policy: ToolPolicy<never, unknown> & { idempotent: bool
 }
 
 /**
- * Checks a table of tool policies against the tools that exist, and every policy in it.
+ * Checks that a table of policies is one, of tools that exist.
  *
- * @throws HoldfastError `UNKNOWN_TOOL` for a policy without its tool, naming the nearest tools; `INVALID_POLICY` as {@link resolveToolPolicy}.
+ * @throws HoldfastError `UNKNOWN_TOOL` for a policy without its tool, naming the nearest tools; `INVALID_POLICY` for what is no table.
  */
-export function validateToolPolicies(policies: Readonly<Record<string, ToolPolicy<never, unknown>>>, toolNames: readonly string[], path = 'tools'): void {
+export function checkToolNames(policies: Readonly<Record<string, unknown>>, toolNames: readonly string[], path = 'tools'): void {
   if (typeof policies !== 'object' || policies === null) throw new HoldfastError('INVALID_POLICY', `${path} must be an object`)
-  for (const [name, policy] of Object.entries(policies)) {
-    if (!toolNames.includes(name)) {
-      const near = nearestNames(name, toolNames)
-      const advice = near.length > 0 ? `Is ${near.join(' or ')} meant?` : `The tools are ${toolNames.join(', ') || 'none'}`
-      throw new HoldfastError('UNKNOWN_TOOL', `${path}.${name} is a policy for a tool that does not exist`, { advice })
-    }
-    resolveToolPolicy(policy, `${path}.${name}`)
+  for (const name of Object.keys(policies)) {
+    if (toolNames.includes(name)) continue
+    const near = nearestNames(name, toolNames)
+    const advice = near.length > 0 ? `Is ${near.join(' or ')} meant?` : `The tools are ${toolNames.join(', ') || 'none'}`
+    throw new HoldfastError('UNKNOWN_TOOL', `${path}.${name} is a policy for a tool that does not exist`, { advice })
   }
 }
 

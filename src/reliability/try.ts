@@ -9,6 +9,8 @@ export interface TryContext {
   readonly signal: AbortSignal
   /** Which try this is, from 1; earlier drives of the same step count. */
   readonly try: number
+  /** Says that the first part of what the work gives is there: ends the limit for that. */
+  begin(): void
   /** Says that the work goes on; extends the idle limit. */
   progress(): void
   /** Stops the clock of the try's limits (waiting for a person is no work) until the returned function is called. */
@@ -60,7 +62,7 @@ export function runTry<T>(work: Work<T>, options: TryOptions<T>): Promise<TryOut
     })
     outer.addEventListener('abort', onAbort, { once: true })
 
-    const context: TryContext = { signal: controller.signal, try: number, progress: limits.progress, pause: limits.pause }
+    const context: TryContext = { signal: controller.signal, try: number, begin: limits.begin, progress: limits.progress, pause: limits.pause }
     // A promise's executor turns a throw of `work`, or of the `then` that it returns, into a rejection.
     new Promise<T>((settle) => { settle(work(context)) }).then(
       (value) => over ? options.onLate({ ok: true, value, try: number }) : end({ type: 'ok', value }),

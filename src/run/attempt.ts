@@ -28,6 +28,8 @@ export interface RunPolicies {
   readonly replayHoldMs: number
   /** Largest recorded result, bytes. */
   readonly maxResultBytes: number
+  /** Whether a run that suspends is kept for another process: its runner has a store. */
+  readonly isKept: boolean
 }
 
 export interface AttemptOptions {
@@ -44,7 +46,7 @@ export interface AttemptOptions {
   readonly budget: Budget
   readonly onEvent: (event: StampedEvent) => void
   /** Hands a message to the run's inbox, when the attempt is over. */
-  readonly onLateMessage: (message: unknown) => void
+  readonly onLateMessage: (message: object) => void
 }
 
 type Delayed = SuspendReason & { readonly type: 'retry-after' }
@@ -127,11 +129,13 @@ export class Attempt {
     if (entry.type === 'attempt-started') this.#attempts.set(entry.token, { at: entry.at, former: entry.former })
     if (entry.type !== 'suspended') return
     this.#notBefore.clear()
-    for (const reason of entry.reasons) {
-      if (reason.type !== 'retry-after') continue
-      this.#notBefore.set(reason.step, reason)
-      this.triesUsed.set(reason.step, reason.tries)
-    }
+    for (const reason of entry.reasons) if (reason.type === 'retry-after') this.delay(reason)
+  }
+
+  /** A step may not be tried before its time, whoever drives it. */
+  delay(reason: Delayed): void {
+    this.#notBefore.set(reason.step, reason)
+    this.triesUsed.set(reason.step, reason.tries)
   }
 
   /** Why a step may not be tried yet; undefined: it may. */

@@ -60,8 +60,13 @@ export class Budget {
   /** When the run's time ends, ms since the epoch; undefined: never, or nothing new is done yet: what is entered again may replay. */
   get deadline(): number | undefined {
     if (this.#count.since === undefined) return undefined
-    const ends = this.#clock.now() + this.#timeLeft()
+    const { ends } = this
     return ends === Infinity ? undefined : ends
+  }
+
+  /** When the run's time would end if it was active from now on, ms since the epoch; Infinity: never. */
+  get ends(): number {
+    return this.#clock.now() + this.#timeLeft()
   }
 
   /** The limit that has ended what this attempt did anew, if its time is over. */

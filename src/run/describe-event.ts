@@ -22,6 +22,8 @@ const FORMER = {
   expired: 'the lease of the attempt before it ran out',
 } as const
 
+const CUT = { total: 'cut after', 'first-part': 'nothing of an answer in', idle: 'no progress in' } as const
+
 function reachedText({ limit, used, max }: RunEvent & { readonly type: 'limit-reached' }): string {
   const text = limit === 'deadline' ? timeText : limit === 'runMs' ? durationText : String
   return limit === 'deadline' ? `deadline ${text(max)}` : `${limit} ${text(max)}, used ${text(used)}`
@@ -41,7 +43,7 @@ export function detailOf(event: RunEvent): string {
       return join(step, event.ok ? 'ok' : 'not ok', event.tries === 1 ? '' : `${event.tries} tries`, durationText(event.ms))
     case 'retry-wait': return join(step, `try ${event.try} failed (${event.category}: ${event.message}), again in ${durationText(event.delayMs)}`)
     case 'step-reset': return join(step, `what was shown of it is void, it is driven again: ${event.message}`)
-    case 'step-timeout': return join(step, `after ${durationText(event.timeoutMs)}${event.mayStillRun ? ', and may still be running' : ''}`)
+    case 'step-timeout': return join(step, event.try === 1 ? '' : `try ${event.try}`, `${CUT[event.limit]} ${durationText(event.timeoutMs)}, and may still be running`)
     case 'step-in-doubt': return join(step, event.cause)
     case 'doubt-settled': return join(step, `${event.as}, by ${event.by}`)
     case 'step-waiting': return join(step, event.reason.type)

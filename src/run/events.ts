@@ -18,8 +18,9 @@ export type RunEvent =
   | ({ readonly type: 'step-replayed' } & OfStep)
   | ({ readonly type: 'retry-wait'; readonly try: number; readonly delayMs: number; readonly category: string; readonly message: string } & OfStep)
   /** A stream broke after parts of it were passed on: what was shown of the step is void, the handler is driven again. */
-  | ({ readonly type: 'step-reset'; readonly tries: number; readonly message: string } & OfStep)
-  | ({ readonly type: 'step-timeout'; readonly timeoutMs: number; readonly mayStillRun: boolean } & OfStep)
+  | ({ readonly type: 'step-reset'; readonly tries: number; readonly delayMs: number; readonly category: string; readonly message: string } & OfStep)
+  /** A limit of the step (not of the run) has cut a try. `limit`: of the whole try, until the first part of an answer, or without progress. What was cut may still be running. */
+  | ({ readonly type: 'step-timeout'; readonly try: number; readonly limit: 'total' | 'first-part' | 'idle'; readonly timeoutMs: number } & OfStep)
   /** Nobody knows whether it took effect: `timeout`, `cancelled` or `error` in this attempt; else what is done about it: `reconcile`, or it waits (`in-doubt`, `repeat`). */
   | ({ readonly type: 'step-in-doubt'; readonly cause: string } & OfStep)
   /** A doubt came to an end. */

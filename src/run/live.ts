@@ -1,12 +1,13 @@
 /** A step that is not answered from the journal: guarded, written ahead, executed, recorded (R2, R3, R6). */
 import { sleep } from '../core/clock.ts'
+import { notify } from '../core/notify.ts'
 import type { Consumption } from '../effects/guard.ts'
 import type { Effect } from '../effects/ledger.ts'
 import { decode } from '../journal/codec.ts'
 import type { AskedCall, DoubtCause, Outcome, SuspendReason } from '../journal/entry.ts'
 import type { NewEntry } from '../journal/writer.ts'
 import { HoldfastError } from '../errors.ts'
-import { execute, nextDelay, type Execution, type TryContext } from '../reliability/index.ts'
+import { execute, nextDelay, type Execution, type ResolvedRetry, type TryContext } from '../reliability/index.ts'
 import type { Ticket } from '../replay/claim.ts'
 import { turnOf } from '../replay/identity.ts'
 import type { Attempt } from './attempt.ts'
@@ -25,7 +26,8 @@ export async function performLive(drive: Drive, ticket: Ticket, spec: StepSpec):
     const delayed = attempt.delayOf(ticket.ref.id)
     if (delayed) {
       const leftMs = delayed.until - attempt.clock.now()
-      if (leftMs > spec.retry.inlineWaitMs) return drive.hold(ticket, delayed, delayed.until)
+      if (delayed.until >= attempt.budget.limits.deadline) return tooLate(drive, ticket, delayed.until)
+      if (leftMs > spec.retry.inlineWaitMs || delayed.until >= attempt.budget.ends) return drive.hold(ticket, delayed, delayed.until)
       await sleep(attempt.clock, leftMs, attempt.signal).catch(() => {})
       continue
     }
@@ -117,16 +119,19 @@ async function start(drive: Drive, ticket: Ticket, spec: StepSpec, consumes: Con
   attempt.emit({ type: 'step-started', ...ofStep(ticket.ref) })
   const began = attempt.clock.now()
   const execution = await execute<unknown>((context) => call(drive, ticket, spec, { ...context, idempotencyKey }), {
-    retry: spec.retry,
+    retry: retryOf(drive, spec),
     timeoutMs: spec.timeoutMs,
+    firstPartTimeoutMs: spec.firstPartTimeoutMs,
     idleTimeoutMs: spec.idleTimeoutMs,
     deadline: attempt.budget.deadline,
+    absoluteDeadline: attempt.budget.limits.deadline,
     signal: spec.signal ? AbortSignal.any([attempt.signal, spec.signal]) : attempt.signal,
     clock: attempt.clock,
     random: attempt.options.random,
     triesBefore: attempt.triesUsed.get(ticket.ref.id),
     label: spec.label,
     mayRetry: spec.mayRetry && (() => spec.mayRetry!()),
+    onTimeout: (event) => attempt.emit({ type: 'step-timeout', ...ofStep(ticket.ref), ...event }),
     onRetry: ({ try: number, delayMs, classification, error }) =>
       attempt.emit({ type: 'retry-wait', ...ofStep(ticket.ref), try: number, delayMs, category: classification.category, message: messageOf(error) }),
     onLate: (late) => onLate(drive, ticket, spec, late),
@@ -164,9 +169,9 @@ async function call(
   drive: Drive,
   ticket: Ticket,
   spec: StepSpec,
-  { signal, try: number, progress, pause, idempotencyKey }: TryContext & { idempotencyKey: string },
+  { signal, try: number, begin, progress, pause, idempotencyKey }: TryContext & { idempotencyKey: string },
 ): Promise<unknown> {
-  const context = { runId: drive.attempt.runId, step: ticket.ref.id, idempotencyKey, attempt: number, signal, progress }
+  const context = { runId: drive.attempt.runId, step: ticket.ref.id, idempotencyKey, attempt: number, signal, begin, progress }
   if (!spec.hasInside) return spec.work(context)
   const branch = drive.machine.openBranch(ticket.ref.branch, { step: ticket.ref.id })
   // A later try finds that what it stands in has ended meanwhile.
@@ -197,34 +202,25 @@ async function finish(drive: Drive, ticket: Ticket, spec: StepSpec, execution: E
     return record(drive, ticket, spec, ended, { tries, ms, ...(described?.usage && { usage: described.usage }), ...(described?.files && { files: described.files }) })
   }
   if (execution.type === 'wait') {
-    const { deadline } = attempt.budget.limits
-    if (execution.resumeAt >= deadline) {
-      return drive.end({ type: 'limit', reached: { limit: 'deadline', used: execution.resumeAt, max: deadline }, step: ticket.ref.id, cause: execution.error })
-    }
-    const until = new Date(execution.resumeAt).toISOString()
-    const message = `${spec.label} may be tried again at ${until}: ${messageOf(execution.error)}`
-    return drive.hold(ticket, { type: 'retry-after', step: ticket.ref.id, message, until: execution.resumeAt, tries }, execution.resumeAt)
+    const { resumeAt, error } = execution
+    if (resumeAt >= attempt.budget.limits.deadline) return tooLate(drive, ticket, resumeAt, error)
+    return drive.hold(ticket, delayed(drive, ticket, spec, execution, resumeAt), resumeAt)
   }
   // The attempt ended around it: nothing was decided about the step. If it has effects, its `started` says the rest.
   if (execution.ending === 'cancelled' && attempt.signal.aborted) return
   // The run's time is over: its drive ends, and nothing is decided about its steps.
   if (execution.ending === 'deadline' && attempt.budget.over) return
   if (execution.error instanceof SurroundingsEnded) return drive.ended(ticket, { outcome: failed(execution.error), asked: [] }, undefined)
-  if (execution.ending === 'passed-on' && execution.tries < spec.retry.maxAttempts) {
-    attempt.triesUsed.set(ticket.ref.id, tries)
-    attempt.emit({ type: 'step-reset', ...ofStep(ticket.ref), tries, message: messageOf(execution.error) })
-    return drive.end({ type: 'again', step: ticket.ref.id, tries, delayMs: delayAfter(drive, spec, execution) })
-  }
+  if (execution.ending === 'passed-on' && execution.tries < spec.retry.maxAttempts && isDrivenAgain(drive, ticket, spec, execution)) return
   if (execution.abandoned) attempt.abandoned.add(ticket.ref.id)
   const isTimeout = HoldfastError.isInstance(execution.error) && execution.error.code === 'STEP_TIMEOUT'
-  if (isTimeout) attempt.emit({ type: 'step-timeout', ...ofStep(ticket.ref), timeoutMs: spec.timeoutMs ?? 0, mayStillRun: execution.abandoned })
   const cause = doubtAfter(execution, isTimeout)
   if (spec.claim.effect && cause) {
     attempt.emit({ type: 'step-in-doubt', ...ofStep(ticket.ref), cause })
     const error = unknownOutcome(spec, messageOf(execution.error), ticket.ref.id, execution.error)
     return record(drive, ticket, spec, { outcome: unknown(cause, error), asked: [] }, { tries, ms })
   }
-  const error = spec.failure?.(execution.error, tries) ?? execution.error
+  const error = spec.failure?.(execution.error, tries, execution.resumeAt) ?? execution.error
   // An agent has only its inner steps: they replay, and fail it again where they failed it. The error is theirs.
   if (ticket.ref.kind === 'agent') return drive.ended(ticket, { outcome: failed(error), asked: [], thrown: { error } }, undefined)
   // It would have to wait longer than the run has time: what comes of it under a new budget is open.
@@ -235,11 +231,46 @@ async function finish(drive: Drive, ticket: Ticket, spec: StepSpec, execution: E
   return record(drive, ticket, spec, { outcome: failed(error), asked: [] }, { tries, ms })
 }
 
-/** The backoff of a step that is driven again is the one that it would have waited inline. */
-const delayAfter = (drive: Drive, spec: StepSpec, { tries, classification }: Execution<unknown> & { type: 'failed' }): number =>
-  nextDelay(spec.retry.backoff, tries, drive.attempt.options.random, classification.retryAfterMs)
+type Failed = Execution<unknown> & { readonly type: 'failed' }
 
-function doubtAfter(execution: Execution<unknown> & { type: 'failed' }, isTimeout: boolean): DoubtCause | undefined {
+/** A run that nobody keeps cannot be suspended until then. */
+const retryOf = ({ attempt }: Drive, { retry }: StepSpec): ResolvedRetry => (attempt.policies.isKept ? retry : { ...retry, onLongWait: 'fail' })
+
+/** The step may not be tried again before `until`, also where the handler is driven again in this attempt. */
+function delayed({ attempt }: Drive, { ref }: Ticket, { label }: StepSpec, { error, tries }: Exclude<Execution<unknown>, { type: 'ok' }>, until: number): SuspendReason {
+  const message = `${label} may be tried again at ${new Date(until).toISOString()}: ${messageOf(error)}`
+  const reason = { type: 'retry-after', step: ref.id, message, until, tries } as const
+  attempt.delay(reason)
+  return reason
+}
+
+/** The wait ends behind the deadline of the run, which does not stand still. */
+function tooLate(drive: Drive, { ref }: Ticket, until: number, cause?: unknown): void {
+  const { deadline } = drive.attempt.budget.limits
+  drive.end({ type: 'limit', reached: { limit: 'deadline', used: until, max: deadline }, step: ref.id, ...(cause !== undefined && { cause }) })
+}
+
+/** Parts of a broken stream were passed on: the handler starts over, after the wait that would have been waited inline. False: there is no time for it. */
+function isDrivenAgain(drive: Drive, ticket: Ticket, spec: StepSpec, execution: Failed): boolean {
+  const { attempt } = drive
+  const { tries, error, classification } = execution
+  const retry = retryOf(drive, spec)
+  const delayMs = nextDelay(retry.backoff, tries, attempt.options.random, classification.retryAfterMs)
+  const until = attempt.clock.now() + delayMs
+  const isLong = delayMs > retry.inlineWaitMs || until >= attempt.budget.ends
+  if (isLong && retry.onLongWait === 'fail') return false
+  attempt.triesUsed.set(ticket.ref.id, tries)
+  attempt.emit({ type: 'step-reset', ...ofStep(ticket.ref), tries, delayMs, category: classification.category, message: messageOf(error) })
+  if (isLong && until >= attempt.budget.limits.deadline) tooLate(drive, ticket, until, error)
+  else if (isLong) drive.end({ type: 'suspended', reasons: [delayed(drive, ticket, spec, execution, until)], resumeAt: until })
+  else {
+    notify(retry.onRetry, { label: spec.label, try: tries, delayMs, classification, error })
+    drive.end({ type: 'again', step: ticket.ref.id, tries, delayMs })
+  }
+  return true
+}
+
+function doubtAfter(execution: Failed, isTimeout: boolean): DoubtCause | undefined {
   if (isTimeout) return 'timeout'
   if (execution.ending === 'cancelled') return 'cancelled'
   return DOUBTFUL.has(execution.classification.category) ? 'error' : undefined

@@ -90,6 +90,6 @@ export function onLate(drive: Drive, ticket: Ticket, spec: StepSpec, late: LateO
 export function lateSettlement(spec: StepSpec, late: LateOutcome<unknown>, step: string): Settlement | undefined {
   if (late.ok) return { type: 'completed', outcome: stored(spec, late.value, step) }
   // An error that came because the work was told to stop says nothing about its effect.
-  const { category } = classifyError(late.error)
+  const { category } = (spec.retry.classify ?? classifyError)(late.error)
   return DOUBTFUL.has(category) || category === 'cancelled' || category === 'unknown' ? undefined : { type: 'not-done' }
 }

@@ -18,6 +18,12 @@ export interface StepContext {
   progress(): void
 }
 
+/** What the code of a step is given. */
+export interface WorkContext extends StepContext {
+  /** Says that the first part of what it gives is there: ends the limit for that. */
+  begin(): void
+}
+
 export interface StepSpec {
   readonly claim: Claim
   /** For messages, such as `tool "refund"`. */
@@ -28,6 +34,7 @@ export interface StepSpec {
   readonly hasInside: boolean
   readonly retry: ResolvedRetry
   readonly timeoutMs?: number | undefined
+  readonly firstPartTimeoutMs?: number | undefined
   readonly idleTimeoutMs?: number | undefined
   /** Largest record of a result, bytes. */
   readonly maxBytes?: number | undefined
@@ -35,13 +42,13 @@ export interface StepSpec {
   readonly signal?: AbortSignal | undefined
   /** Told at once, when the step is claimed. */
   onClaimed?(ref: StepRef): void
-  work(context: StepContext): PromiseLike<unknown> | unknown
+  work(context: WorkContext): PromiseLike<unknown> | unknown
   /** Whether another try is possible at all: false once something was passed on. */
   mayRetry?(): boolean
   /** What a model step's result adds to its record. */
   describe?(value: unknown): { readonly asked?: readonly AskedCall[]; readonly usage?: StepUsage; readonly files?: readonly KeptFile[] }
-  /** What the caller is thrown for an error; default: the error. */
-  failure?(error: unknown, tries: number): unknown
+  /** What the caller is thrown for an error; default: the error. `notBefore`: from when on it may be tried again, where that is later than what is waited. */
+  failure?(error: unknown, tries: number, notBefore?: number): unknown
   /** Asks the outside world about this effect, or about an earlier one of the same name and key. */
   reconcile?: ((call: DoubtfulCall<unknown>) => Promise<Reconciled<unknown>>) | undefined
   /** How long after the former owner could last act `not-done` is believed, ms. */

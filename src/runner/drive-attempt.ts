@@ -43,19 +43,15 @@ export async function driveAttempt(opened: OpenAttempt, current: Current): Promi
           await settledWithin(drive, opened.drainMs)
           return await failWith(opened, limitReached(attempt.runId, end.reached, end), [])
         case 'suspended': {
+          await drive.settled()
           const outcome = await suspend(opened, end.reasons, end.resumeAt)
           if (outcome) return outcome
           break
         }
-        case 'again': {
+        case 'again':
           await drive.settled()
-          if (end.delayMs > attempt.policies.retry.inlineWaitMs) {
-            const resumeAt = attempt.clock.now() + end.delayMs
-            const outcome = await suspend(opened, [{ type: 'retry-after', step: end.step, message: `goes on at ${new Date(resumeAt).toISOString()}`, until: resumeAt, tries: end.tries }], resumeAt)
-            if (outcome) return outcome
-          } else await sleep(attempt.clock, end.delayMs, attempt.signal).catch(() => {})
+          await sleep(attempt.clock, end.delayMs, attempt.signal).catch(() => {})
           break
-        }
         case 'stopped':
           await drive.settled()
           return await stop(opened, end.reason)

@@ -74,7 +74,7 @@ export function resolveOptions(options: RunnerOptions): ResolvedOptions {
   const { store, clock = systemClock, random = systemRandom } = options
   if (store !== undefined && typeof store.append !== 'function') throw invalid('store must be a store, such as sqliteStore("runs.db")')
   if (options.limits !== undefined) checkLimits(options.limits, 'limits', ['maxSteps', 'maxTokens'])
-  const policies: RunPolicies = {
+  const policies: RunPolicies = Object.freeze({
     retry: resolveRetry(options.retry),
     timeouts: resolveTimeouts(options.timeouts),
     onIncompleteTool: oneOf('onIncompleteTool', options.onIncompleteTool, ON_INCOMPLETE, 'refuse'),
@@ -82,7 +82,8 @@ export function resolveOptions(options: RunnerOptions): ResolvedOptions {
     idleMs: duration('idleMs', options.idleMs, 500),
     replayHoldMs: duration('replayHoldMs', options.replayHoldMs, 100),
     maxResultBytes: duration('maxResultBytes', options.maxResultBytes, 4 * 1024 * 1024),
-  }
+    isKept: store !== undefined,
+  })
   return {
     agents: agentsByName(options.agents),
     store,
@@ -126,6 +127,23 @@ function count(path: string, value: number | undefined, fallback: number): numbe
 function callable<F>(path: string, value: F | undefined): F | undefined {
   if (value !== undefined && typeof value !== 'function') throw invalid(`${path} must be a function, got ${typeof value}`)
   return value
+}
+
+/** What a call says of the policies of its run. */
+export interface CallPolicies {
+  readonly retry?: RetryPolicy | false
+  readonly timeouts?: Omit<TimeoutPolicy, 'runMs'>
+  readonly onIncompleteTool?: OnIncompleteTool
+}
+
+/** What holds for every step in one call. @throws HoldfastError `INVALID_POLICY`. */
+export function policiesOfCall(policies: RunPolicies, { retry, timeouts, onIncompleteTool = policies.onIncompleteTool }: CallPolicies): RunPolicies {
+  if ((timeouts as TimeoutPolicy | undefined)?.runMs !== undefined) {
+    throw new HoldfastError('INVALID_POLICY', 'timeouts.runMs is an option of createRunner', { advice: 'A call gives its run { limits: { runMs } }, which stands in its journal' })
+  }
+  return Object.freeze({
+    ...policies, onIncompleteTool, retry: resolveRetry(retry, 'retry', policies.retry), timeouts: resolveTimeouts(timeouts, 'timeouts', policies.timeouts),
+  })
 }
 
 /** Options of a call, checked: an object with none but known keys, each of its kind. */

@@ -1,25 +1,24 @@
 /** A run, as its handler sees it. */
 import type { LanguageModelV4 } from '@ai-sdk/provider'
 import { wrapModel, type DurableModelOptions, type Locate } from '../ai-sdk/model.ts'
-import type { OutsidePolicy } from '../ai-sdk/outside.ts'
 import { settleResult, type Recorded } from '../ai-sdk/result.ts'
-import { wrapTools, type ToolPolicies, type Tools } from '../ai-sdk/tools.ts'
+import { wrapTools, type DurableToolsOptions, type ToolPolicies, type Tools } from '../ai-sdk/tools.ts'
 import { isAsyncIterable } from '../ai-sdk/iterator.ts'
 import { HoldfastError } from '../errors.ts'
 import { canonical } from '../journal/canonical.ts'
 import { hash } from '../core/hash.ts'
-import { NO_RETRY } from '../reliability/index.ts'
+import { oneTry, resolveToolPolicy, type ToolPolicy } from '../reliability/index.ts'
 import { currentContext, inContext } from '../run/current.ts'
 import type { Drive } from '../run/drive.ts'
 import type { StepSpec } from '../run/step.ts'
 import type { Agent } from './agent.ts'
 
-export interface StepOptions {
+export interface StepOptions extends Pick<ToolPolicy, 'timeoutMs' | 'idleTimeoutMs' | 'retry'> {
   /** Tells apart steps of one name that run side by side, and gives the step a place of its own whatever its order. */
   readonly key?: string | number
   /** What the step asks for: with it a recorded result is used only for the same input. Must be storable. */
   readonly input?: unknown
-  /** The step may run twice with the same key: it needs no record before it starts. Default false. */
+  /** The step may run twice with the same key: it needs no record before it starts, and may be tried again. Default false. */
   readonly idempotent?: boolean
 }
 
@@ -34,7 +33,7 @@ export interface Run {
   /** The model as steps of this run; the same object where the runner has neither store nor policies. */
   model<M extends LanguageModelV4>(model: M, options?: DurableModelOptions): M
   /** The tools as steps of this run; the same object where the runner has neither store nor policies. */
-  tools<TOOLS extends Tools>(tools: TOOLS, policies?: ToolPolicies<TOOLS>): TOOLS
+  tools<TOOLS extends Tools>(tools: TOOLS, policies?: ToolPolicies<TOOLS>, options?: DurableToolsOptions): TOOLS
   /**
    * A unit of work with effects: recorded before it starts and when it has ended, never run twice silently.
    *
@@ -79,7 +78,7 @@ export function runOf(drive: Drive): Run {
       return attempt.signal
     },
     model: (model, options) => wrapModel(model, locate, options),
-    tools: (tools, policies = {}) => wrapTools(tools, policies, locate),
+    tools: (tools, policies = {}, options = {}) => wrapTools(tools, policies, locate, options),
     step: <T>(name: string, options: StepOptions | (() => PromiseLike<T> | T), fn?: () => PromiseLike<T> | T) => step('step', name, options, fn),
     read: <T>(name: string, options: StepOptions | (() => PromiseLike<T> | T), fn?: () => PromiseLike<T> | T) => step('read', name, options, fn),
     branch: (key, fn) => inBranch(drive, locate().branch, key, fn),
@@ -97,12 +96,13 @@ export function runOf(drive: Drive): Run {
           hasInput: true,
         },
         timeoutMs: undefined,
+        idleTimeoutMs: undefined,
       }) as Promise<Recorded<RESULT>>
     },
   }
 }
 
-const STEP_OPTIONS = { step: ['key', 'input', 'idempotent'], read: ['key', 'input'] } as const
+const STEP_OPTIONS = { step: ['key', 'input', 'idempotent', 'timeoutMs', 'idleTimeoutMs', 'retry'], read: ['key', 'input', 'timeoutMs', 'idleTimeoutMs', 'retry'] } as const
 
 /** @throws HoldfastError `INVALID_OPTIONS`. */
 function checkStep<T>(kind: 'step' | 'read', name: string, options: StepOptions, work: (() => PromiseLike<T> | T) | undefined): asserts work is () => PromiseLike<T> | T {
@@ -112,6 +112,7 @@ function checkStep<T>(kind: 'step' | 'read', name: string, options: StepOptions,
   if (typeof work !== 'function') throw invalid(`its function is missing, got ${typeof work}`)
   const unknown = Object.keys(options).find((key) => !(STEP_OPTIONS[kind] as readonly string[]).includes(key))
   if (unknown !== undefined) throw invalid(`${unknown} is not one of its options`)
+  if (kind === 'step' && options.retry && options.idempotent !== true) throw invalid('retry is given, but it is not idempotent')
   if (options.key !== undefined && typeof options.key !== 'string' && typeof options.key !== 'number') throw invalid(`its key must be a string or a number, got ${typeof options.key}`)
 }
 
@@ -119,6 +120,10 @@ function stepSpec(branch: string, kind: 'step' | 'read' | 'agent', name: string,
   const { policies } = drive.attempt
   const label = `${kind} "${name}"`
   const repeatable = kind !== 'step' || options.idempotent === true
+  const { key: _key, input: _input, ...given } = options
+  const policy = resolveToolPolicy({ ...given, idempotent: repeatable }, `options of ${label}`, {
+    retry: policies.retry, timeoutMs: policies.timeouts.toolMs, idleTimeoutMs: policies.timeouts.toolIdleMs,
+  })
   const onIncomplete = policies.onIncompleteTool === 'reconcile' ? 'refuse' : policies.onIncompleteTool
   return {
     claim: {
@@ -133,8 +138,9 @@ function stepSpec(branch: string, kind: 'step' | 'read' | 'agent', name: string,
     label,
     input: options.input,
     hasInside: true,
-    retry: repeatable && kind !== 'agent' ? policies.retry : NO_RETRY,
-    timeoutMs: policies.timeouts.toolMs,
+    retry: kind === 'agent' ? oneTry(policies.retry) : policy.retry,
+    timeoutMs: policy.timeoutMs,
+    idleTimeoutMs: policy.idleTimeoutMs,
     maxBytes: policies.maxResultBytes,
     work,
   }
@@ -229,6 +235,6 @@ export function durable<M extends LanguageModelV4>(model: M, options: DurableMod
  * @example
  * const tools = durableTools({ search, refund }, { search: { readOnly: true, timeoutMs: 10_000 } })
  */
-export function durableTools<TOOLS extends Tools>(tools: TOOLS, policies: ToolPolicies<TOOLS> = {}, options: OutsidePolicy = {}): TOOLS {
+export function durableTools<TOOLS extends Tools>(tools: TOOLS, policies: ToolPolicies<TOOLS> = {}, options: DurableToolsOptions = {}): TOOLS {
   return wrapTools(tools, policies, locateCurrent, options)
 }

@@ -1,6 +1,7 @@
 /** The face: starts, resumes, watches and settles runs. */
 import { randomUUID } from 'node:crypto'
 import { sleep } from '../core/clock.ts'
+import { notify } from '../core/notify.ts'
 import { HoldfastError, type RunUsage } from '../errors.ts'
 import type { Placed } from '../journal/chain.ts'
 import { readJournal } from '../journal/read.ts'
@@ -9,14 +10,14 @@ import { settleResult, type Recorded } from '../ai-sdk/result.ts'
 import { memoryStore } from '../stores/memory.ts'
 import { countDriven } from '../run/current.ts'
 import type { StampedEvent } from '../run/events.ts'
-import type { OnIncompleteTool } from '../reliability/index.ts'
+import type { OnIncompleteTool, RetryPolicy, TimeoutPolicy } from '../reliability/index.ts'
 import type { RunLimits } from '../run/limits.ts'
 import { usageOf } from '../run/usage.ts'
 import type { Agent, AnyAgent } from './agent.ts'
 import { driveAttempt, type Current } from './drive-attempt.ts'
 import { EventStream, type RunStream } from './event-stream.ts'
 import { endedOutcome, open, type OpenAttempt, type Request } from './open.ts'
-import { checkCall, checkFilter, checkRunId, ON_INCOMPLETE, resolveOptions, type ResolvedOptions, type RunnerOptions } from './options.ts'
+import { checkCall, checkFilter, checkRunId, ON_INCOMPLETE, policiesOfCall, resolveOptions, type ResolvedOptions, type RunnerOptions } from './options.ts'
 import type { Outcome } from './outcome.ts'
 import { plainRun } from './plain.ts'
 import { decide, type DecisionInput } from './resolve.ts'
@@ -33,6 +34,10 @@ export interface CallOptions {
    * the runner says, until another call gives others: to go on with a run that has used them up, resume it with higher ones.
    */
   readonly limits?: RunLimits
+  /** How failed steps are tried again in this call; what it leaves out is as the runner says. What a tool, a model or a step says comes before it. */
+  readonly retry?: RetryPolicy | false
+  /** Time limits of steps in this call, ms; as `retry`. The run's own is `limits.runMs`. */
+  readonly timeouts?: Omit<TimeoutPolicy, 'runMs'>
   /** What becomes in this call of a call in doubt whose tool does not say; default: as the runner says. What the tool says comes before it. */
   readonly onIncompleteTool?: OnIncompleteTool
   /** Told what happens in this call, after the runner's own `onEvent`. */
@@ -100,7 +105,7 @@ export function createRunner(options: RunnerOptions): Runner {
   return new DefaultRunner(resolveOptions(options))
 }
 
-const CALL = { signal: 'signal', limits: 'limits', allowMismatch: 'boolean', force: 'boolean', onIncompleteTool: ON_INCOMPLETE, onEvent: 'function' } as const
+const CALL = { signal: 'signal', limits: 'limits', retry: 'checked elsewhere', timeouts: 'checked elsewhere', allowMismatch: 'boolean', force: 'boolean', onIncompleteTool: ON_INCOMPLETE, onEvent: 'function' } as const
 const RUN = { runId: 'checked elsewhere', threadId: 'string', ...CALL } as const
 const RESUME = { redo: 'string', ...CALL } as const
 const RESOLVE = { resume: 'boolean', ...CALL } as const
@@ -122,7 +127,7 @@ class DefaultRunner implements Runner {
     checkCall('run', options, RUN)
     const known = this.#agent(agent)
     const runId = options.runId === undefined && !this.#options.store ? `run-${randomUUID()}` : checkRunId(options.runId)
-    if (this.#options.isPlain && options.limits === undefined) return this.#runPlain(known, runId, input, options) as Promise<Outcome<Recorded<RESULT>>>
+    if (this.#options.isPlain && options.limits === undefined && options.retry === undefined && options.timeouts === undefined) return this.#runPlain(known, runId, input, options) as Promise<Outcome<Recorded<RESULT>>>
     return this.#drive(options, {
       runId,
       start: { agent: known, input, ...(options.threadId !== undefined && { threadId: options.threadId }) },
@@ -196,10 +201,9 @@ class DefaultRunner implements Runner {
 
   async #drive(options: CallOptions, asked: Pick<Request, 'runId' | 'start' | 'redo'>): Promise<Outcome> {
     options.signal?.throwIfAborted()
+    const inCall = { ...this.#options, policies: policiesOfCall(this.#options.policies, options) }
     await this.#ready()
     const onEvent = both(this.#options.onEvent, options.onEvent)
-    const { onIncompleteTool = this.#options.policies.onIncompleteTool } = options
-    const inCall = { ...this.#options, policies: { ...this.#options.policies, onIncompleteTool } }
     const opened = await open(this.#store, inCall, { ...asked, allowMismatch: options.allowMismatch ?? false, force: options.force ?? false, ...(options.limits && { limits: options.limits }), onEvent })
     if (opened.type === 'ended') return opened.outcome
     const { attempt } = opened.attempt
@@ -262,13 +266,7 @@ class DefaultRunner implements Runner {
 
 function both<E>(first: ((event: E) => unknown) | undefined, second: ((event: E) => unknown) | undefined): (event: E) => void {
   return (event) => {
-    for (const listener of [first, second]) {
-      // Who listens has no part in the run, also when listening takes its time.
-      try {
-        Promise.resolve(listener?.(event)).catch(() => {})
-      } catch {
-        // thrown at once
-      }
-    }
+    notify(first, event)
+    notify(second, event)
   }
 }

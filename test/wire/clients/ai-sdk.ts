@@ -47,7 +47,7 @@ export async function generate(model: LanguageModelV4, asking: Asking): Promise<
 
 export async function stream(model: LanguageModelV4, asking: Asking): Promise<RecordedResponse> {
   const live = await model.doStream(callOf(asking))
-  return readStream(live, new PassedOn(), { id: 'r', timestamp: new Date(0), modelId: 'm' }, asking.signal ?? new AbortController().signal, () => {})
+  return readStream(live, new PassedOn(), { id: 'r', timestamp: new Date(0), modelId: 'm' }, { signal: asking.signal ?? new AbortController().signal, progress() {}, begin() {} })
 }
 
 export const aiSdkClients: readonly Client[] = Object.entries(MODELS).map(([name, model]) => ({
