@@ -2,6 +2,7 @@
 import type { LanguageModelV4, LanguageModelV4CallOptions } from '@ai-sdk/provider'
 import { hash } from '../core/hash.ts'
 import { fingerprint, isSame } from '../journal/fingerprint.ts'
+import type { Secrets } from '../journal/secrets.ts'
 import { leadingSystem } from './conversation.ts'
 import { withoutCacheSettings } from './provider-options.ts'
 
@@ -13,6 +14,11 @@ export interface Configuration {
 /** Hashes the configurations of a run: a part that is as it was the last time is not hashed again. */
 export class Configurations {
   readonly #last = new Map<string, { readonly value: unknown; readonly print: string | null }>()
+  readonly #secrets: Secrets | undefined
+
+  constructor(secrets?: Secrets) {
+    this.#secrets = secrets
+  }
 
   /** null: it holds something that has no fingerprint. */
   read(model: LanguageModelV4, options: LanguageModelV4CallOptions): Configuration | null {
@@ -30,7 +36,7 @@ export class Configurations {
   #print(name: string, value: unknown): string | null {
     const last = this.#last.get(name)
     if (last && isSame(last.value, value)) return last.print
-    const print = fingerprint(value)
+    const print = fingerprint(value, this.#secrets)
     this.#last.set(name, { value, print })
     return print
   }

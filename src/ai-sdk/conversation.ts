@@ -3,6 +3,7 @@ import type { LanguageModelV4CallOptions, LanguageModelV4Message } from '@ai-sdk
 import { hash } from '../core/hash.ts'
 import type { PromptRecord } from '../journal/entry.ts'
 import { fingerprint, isSame } from '../journal/fingerprint.ts'
+import type { Secrets } from '../journal/secrets.ts'
 import { hasLink } from './files.ts'
 import { NONE, repair, waitingAfter, type Waiting } from './orphans.ts'
 import { withoutCacheSettings } from './provider-options.ts'
@@ -64,6 +65,11 @@ export class Conversations {
   static readonly #KEPT = 8
   /** The newest first. */
   #lines: readonly Line[] = []
+  readonly #secrets: Secrets | undefined
+
+  constructor(secrets?: Secrets) {
+    this.#secrets = secrets
+  }
 
   read(asked: LanguageModelV4CallOptions['prompt']): Conversation {
     const found = this.#compare(asked)
@@ -82,7 +88,7 @@ export class Conversations {
     for (const message of added) {
       const last = known.at(-1) ?? before
       const isLost = last?.digest === NO_FINGERPRINT
-      const print = isLost ? null : fingerprint(comparable(message))
+      const print = isLost ? null : fingerprint(comparable(message), this.#secrets)
       known.push({
         label: [labelOf(message), print ?? ''],
         digest: print === null ? NO_FINGERPRINT : hash(last?.digest ?? '', print),
@@ -150,7 +156,12 @@ export class Conversations {
 /** The conversations of each branch of a drive, as long as it is open. */
 export class BranchConversations {
   readonly #byBranch = new Map<string, Conversations>()
+  readonly #secrets: Secrets | undefined
   #sweepAt = 16
+
+  constructor(secrets?: Secrets) {
+    this.#secrets = secrets
+  }
 
   /** `hasEnded`: nobody can ask in that branch any more. */
   of(branch: string, hasEnded: (branch: string) => boolean): Conversations {
@@ -160,7 +171,7 @@ export class BranchConversations {
       for (const path of this.#byBranch.keys()) if (hasEnded(path)) this.#byBranch.delete(path)
       this.#sweepAt = Math.max(16, 2 * this.#byBranch.size)
     }
-    this.#byBranch.set(branch, (conversations = new Conversations()))
+    this.#byBranch.set(branch, (conversations = new Conversations(this.#secrets)))
     return conversations
   }
 }

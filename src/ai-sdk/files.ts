@@ -54,7 +54,7 @@ export class LinkedFiles {
 
   async #get(url: URL, signal: AbortSignal): Promise<DownloadedFile> {
     // The journal does not keep links: they are often as good as a password.
-    const key = hash(url.href)
+    const key = hash(this.#attempt.secrets?.hide(url.href) ?? url.href)
     let files = filesOf.get(this.#attempt)
     if (!files) filesOf.set(this.#attempt, (files = new Map()))
     const known = files.get(key) ?? this.#kept(key)

@@ -3,6 +3,7 @@ import type { LanguageModelV4, LanguageModelV4Content, LanguageModelV4GenerateRe
 import type { AskedCall, StepUsage } from '../journal/entry.ts'
 import { hash } from '../core/hash.ts'
 import { fingerprint } from '../journal/fingerprint.ts'
+import type { Secrets } from '../journal/secrets.ts'
 
 /** What is kept of a response. The request's body and the raw response body are not: they would make every record as long as the conversation. */
 export type RecordedResponse =
@@ -100,10 +101,10 @@ export function responseIdOf(response: RecordedResponse): string | undefined {
 }
 
 /** The tool calls that the caller is asked to make, and the tokens, for the journal. */
-export function describeResponse(response: RecordedResponse): { asked: AskedCall[]; usage: StepUsage } {
+export function describeResponse(response: RecordedResponse, secrets?: Secrets): { asked: AskedCall[]; usage: StepUsage } {
   const content = response.as === 'result' ? response.result.content : response.parts
   const usage = response.as === 'result' ? response.result.usage : response.parts.find((part) => part.type === 'finish')?.usage
-  const asked = (content as readonly { type: string }[]).flatMap((part) => (isCall(part) && !part.providerExecuted ? [askedCall(part)] : []))
+  const asked = (content as readonly { type: string }[]).flatMap((part) => (isCall(part) && !part.providerExecuted ? [askedCall(part, secrets)] : []))
   return { asked, usage: usageOf(usage) }
 }
 
@@ -111,14 +112,15 @@ type Call = LanguageModelV4Content & { type: 'tool-call' }
 
 const isCall = (part: { type: string }): part is Call => part.type === 'tool-call'
 
-const askedCall = (call: Call): AskedCall => ({ callId: call.toolCallId, tool: call.toolName, fingerprint: fingerprintOfText(call.input) })
+const askedCall = ({ toolCallId, toolName, input }: Call, secrets: Secrets | undefined): AskedCall =>
+  ({ callId: secrets?.hide(toolCallId) ?? toolCallId, tool: toolName, fingerprint: fingerprintOfText(input, secrets) })
 
 /** Of arguments that are JSON text; text that is none is compared as it is. */
-function fingerprintOfText(input: string): string {
+function fingerprintOfText(input: string, secrets: Secrets | undefined): string {
   try {
-    return fingerprint(input.trim() === '' ? {} : JSON.parse(input)) ?? hash(input)
+    return fingerprint(input.trim() === '' ? {} : JSON.parse(input), secrets) ?? hash(input)
   } catch {
-    return hash(input)
+    return hash(secrets?.hide(input) ?? input)
   }
 }
 

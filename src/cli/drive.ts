@@ -38,7 +38,8 @@ export async function drive(runId: string, runner: Runner, args: Arguments, io: 
     return exitCodeFor(outcome.status, signal)
   } catch (error) {
     const code = signal !== undefined && !runFailed ? EXIT[signal] : exitCodeOf(error, { runFailed })
-    reportError(error, code, json, io)
+    // Standard error is often kept as a log. (The module may have a copy of the package that knows no mask.)
+    reportError((runner as Partial<Runner>).mask ? runner.mask(error) : error, code, json, io)
     return code
   } finally {
     await runner.close().catch(() => {})

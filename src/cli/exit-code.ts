@@ -21,6 +21,7 @@ export const EXIT_CODES: readonly (readonly [code: number, meaning: string])[] =
 const BAD_INPUT: ReadonlySet<HoldfastErrorCode> = new Set([
   'INVALID_OPTIONS', 'INVALID_POLICY', 'INVALID_RUN_ID', 'MISSING_RUN_ID', 'UNKNOWN_AGENT', 'DUPLICATE_AGENT', 'UNKNOWN_RUN', 'UNKNOWN_STEP',
   'UNKNOWN_TOOL', 'MISSING_STORE', 'MISSING_PEER', 'RUN_MISMATCH', 'NOTHING_TO_RESOLVE', 'VALUE_NOT_STORABLE', 'VALUE_TOO_LARGE',
+  'SECRET_MISSING', 'KEY_MISSING', 'KEY_WRONG',
 ])
 
 /** The code for what a command threw. A run that failed is that, whatever error it failed with. */

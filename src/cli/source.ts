@@ -7,6 +7,7 @@ import type { InboxMessage, RunFilter, RunRow, Store } from '../journal/store.ts
 import type { Runner } from '../runner/runner.ts'
 import { checkRunId } from '../runner/options.ts'
 import { decide, type DecisionInput } from '../runner/resolve.ts'
+import { encryptedStore, parseKeys } from '../stores/encrypted.ts'
 import { sqliteStore } from '../stores/sqlite.ts'
 import type { Arguments } from './arguments.ts'
 import { usage } from './cli-error.ts'
@@ -55,7 +56,9 @@ export async function openSource({ values }: Arguments, io: Io, { reading }: { r
   if (file !== undefined && module !== undefined) throw usage('--store and --module name two places', 'Give one of them')
   const path = file ?? (module === undefined ? io.env['HOLDFAST_STORE'] : undefined)
   if (path) {
-    const store = sqliteStore(resolve(io.cwd, path), { create: false, ephemeral: reading })
+    const file = sqliteStore(resolve(io.cwd, path), { create: false, ephemeral: reading })
+    const keys = io.env['HOLDFAST_KEYS']
+    const store = keys ? encryptedStore(file, parseKeys(keys, 'HOLDFAST_KEYS')) : file
     await store.open()
     return storeSource(store, io.now)
   }

@@ -39,7 +39,7 @@ export interface Placed {
 }
 
 /** What is wrong with a stored entry, in the order in which it is looked at. */
-export type FaultType = 'gap' | 'format' | 'checksum' | 'not-an-entry' | 'other-run' | 'codec' | 'schema'
+export type FaultType = 'gap' | 'encrypted' | 'format' | 'checksum' | 'not-an-entry' | 'other-run' | 'codec' | 'schema'
 
 export interface Fault {
   readonly type: FaultType
@@ -57,6 +57,8 @@ export function readLink(runId: string, row: StoredEntry, tip: Tip, formats: For
   const next: Tip = { seq: row.seq, sum: row.sum, format }
   const fault = (type: FaultType, message: string): Link => ({ fault: { type, message }, tip: next })
   if (row.seq !== tip.seq + 1) return fault('gap', `entry ${row.seq} stands there`)
+  // What stores/encrypted writes: its key is needed before anything else can be said.
+  if (plain?.type === 'encrypted') return fault('encrypted', `it is encrypted with the key "${String(plain['key'])}"`)
   // Before the checksum: a newer build may reckon it in another way.
   if (format > formats.newest) return fault('format', `it was written in format ${format}, this build reads up to ${formats.newest}`)
   if (row.sum !== sumOf(tip, row.body)) return fault('checksum', 'its checksum does not match')
@@ -74,7 +76,8 @@ export function readLink(runId: string, row: StoredEntry, tip: Tip, formats: For
 /**
  * Reads stored entries back, checked from `tip` on.
  *
- * @throws HoldfastError `STORE_CORRUPT` with the place; `STORE_NEWER` when a newer build wrote the journal. Nothing is changed then.
+ * @throws HoldfastError `STORE_CORRUPT` with the place; `STORE_NEWER` when a newer build wrote the journal; `KEY_MISSING` when it is
+ * encrypted. Nothing is changed then.
  */
 export function unlink(runId: string, stored: readonly StoredEntry[], tip: Tip = START, formats: Formats = FORMATS): { entries: Placed[]; tip: Tip } {
   const entries: Placed[] = []
@@ -100,6 +103,10 @@ function parse(body: string): PlainEntry | undefined {
 }
 
 function failure(runId: string, seq: number, { type, message }: Fault): HoldfastError {
+  if (type === 'encrypted') {
+    const advice = 'Read it through encryptedStore() with that key; on the command line, set HOLDFAST_KEYS to id:base64'
+    return new HoldfastError('KEY_MISSING', `entry ${seq} of run "${runId}" cannot be read: ${message}`, { runId, advice })
+  }
   if (type !== 'format') return damaged(runId, seq, message)
   return new HoldfastError('STORE_NEWER', `entry ${seq} of run "${runId}": ${message}`, { runId, advice: 'Update holdfast; nothing was changed' })
 }

@@ -124,8 +124,8 @@ export class Secrets {
  * @throws HoldfastError `SECRET_MISSING` with the names of those that are not given; `STORE_CORRUPT`.
  */
 export function unsealed<R extends object>(runId: string, record: R, secrets: Secrets | undefined): R {
+  if ((record as Sealed).secrets === undefined) return record
   const { secrets: opening, ...rest } = record as R & Sealed
-  if (opening === undefined) return record
   if (typeof opening !== 'string') throw new HoldfastError('STORE_CORRUPT', `a record of run "${runId}" does not say how its secrets are written`, { runId })
   const missing = new Set<string>()
   const pattern = new RegExp(`${escaped(opening)}([A-Za-z][\\w.-]{0,63})(?:\\|(\\w+))?${escaped(CLOSING)}`, 'g')

@@ -3,6 +3,7 @@ import type { Clock } from '../core/clock.ts'
 import { HoldfastError } from '../errors.ts'
 import { link, type Tip } from './chain.ts'
 import type { Entry } from './entry.ts'
+import type { Secrets } from './secrets.ts'
 import type { RunPatch, Store, StoredEntry } from './store.ts'
 
 type Unstamped<T> = T extends unknown ? Omit<T, 'at'> : never
@@ -27,6 +28,7 @@ export class Writer {
   readonly #runId: string
   readonly #token: number
   readonly #clock: Clock
+  readonly #secrets: Secrets | undefined
   readonly #onAppended: (entry: Entry, seq: number) => void
   #tip: Tip
   #queue: Write[] = []
@@ -41,6 +43,7 @@ export class Writer {
     readonly token: number
     readonly tip: Tip
     readonly clock: Clock
+    readonly secrets?: Secrets | undefined
     /** Called for each entry once it is durable, in order, before its write resolves. */
     readonly onAppended: (entry: Entry, seq: number) => void
   }) {
@@ -49,6 +52,7 @@ export class Writer {
     this.#token = options.token
     this.#tip = options.tip
     this.#clock = options.clock
+    this.#secrets = options.secrets
     this.#onAppended = options.onAppended
   }
 
@@ -102,7 +106,7 @@ export class Writer {
     let tip = this.#tip
     const add = (unstamped: NewEntry): void => {
       const entry = { ...unstamped, at } as Entry
-      const stored = link(tip, entry)
+      const stored = link(tip, entry, this.#secrets)
       stamped.push({ entry, stored })
       tip = stored
     }

@@ -14,6 +14,7 @@ import { Blame } from './blame.ts'
 import { currentContext, inContext } from './current.ts'
 import type { Reached } from './limits.ts'
 import { performLive } from './live.ts'
+import { hiddenClaim } from './hidden-claim.ts'
 import { ofStep, type StepContext, type StepSpec } from './step.ts'
 
 /** How a drive ended. */
@@ -107,7 +108,8 @@ export class Drive {
   }
 
   /** Asks for a step. The claim is made before this returns. */
-  perform(spec: StepSpec): Promise<unknown> {
+  perform(asked: StepSpec): Promise<unknown> {
+    const spec = this.attempt.secrets ? { ...asked, claim: hiddenClaim(asked.claim, this.attempt.secrets) } : asked
     if (this.#over) {
       if (this.#hasReturned) return this.#refuse(afterTheEnd(spec.label))
       this.#stuck.add(spec.claim.branch)

@@ -2,6 +2,7 @@
 import type { Settlement } from '../journal/entry.ts'
 import { readMessage } from '../journal/message.ts'
 import type { InboxMessage } from '../journal/store.ts'
+import { unsealed, type Secrets } from '../journal/secrets.ts'
 import type { NewEntry } from '../journal/writer.ts'
 import { isInDoubt } from '../effects/doubt.ts'
 import { wouldBeRepeated, type Effect } from '../effects/ledger.ts'
@@ -10,9 +11,9 @@ import type { History } from '../replay/history.ts'
 export type { Message } from '../journal/message.ts'
 
 /** The entries that a message of run `runId` becomes. What is settled already is not settled again (C20). @throws HoldfastError as {@link readMessage}. */
-export function entriesOf(runId: string, sent: InboxMessage, history: History): NewEntry[] {
+export function entriesOf(runId: string, sent: InboxMessage, history: History, secrets?: Secrets): NewEntry[] {
   const { seq } = sent
-  const message = readMessage(runId, sent)
+  const message = unsealed(runId, readMessage(runId, sent), secrets)
   const effect = history.ledger.effects.get(message.step)
   const taken = { type: 'inbox-taken', seq } as const
   if (message.type === 'decision') {

@@ -5,6 +5,7 @@ import { decode, encode } from '../journal/codec.ts'
 import { FORMAT, type Entry, type RunCreated } from '../journal/entry.ts'
 import { fingerprint } from '../journal/fingerprint.ts'
 import { readJournal } from '../journal/read.ts'
+import { unsealed, type Secrets } from '../journal/secrets.ts'
 import type { RunRow, Store } from '../journal/store.ts'
 import { Writer, type NewEntry } from '../journal/writer.ts'
 import { redoFrom } from '../replay/redo.ts'
@@ -56,10 +57,12 @@ export async function open(store: Store, options: ResolvedOptions, request: Requ
   for (;;) {
     const row = (await store.get(runId)) ?? (await create(store, options, request))
     if (!row) continue
-    const { entries, tip } = await readJournal(store, row)
+    const journal = await readJournal(store, row)
+    const { tip } = journal
+    const entries = whole(runId, journal.entries, options.secrets)
     const created = entries[0]!.entry as RunCreated
     const agent = agentOf(options, created, runId)
-    const mismatches = mismatchesOf(created, agent, request)
+    const mismatches = mismatchesOf(created, agent, request, options.secrets)
     if (mismatches.length > 0 && !request.allowMismatch) throw runMismatch(runId, mismatches, request.start !== undefined)
 
     const ended = request.redo === undefined ? endOf(runId, entries) : undefined
@@ -78,7 +81,8 @@ export async function open(store: Store, options: ResolvedOptions, request: Requ
     if (!lease) continue
     try {
       // Whoever had the run before may have ended it between our looking and our taking the lease.
-      const rest = unlink(runId, await store.read(runId, tip.seq), tip)
+      const read = unlink(runId, await store.read(runId, tip.seq), tip)
+      const rest = { tip: read.tip, entries: whole(runId, read.entries, options.secrets) }
       const end = endOf(runId, rest.entries)
       if (end) {
         lease.stop()
@@ -107,7 +111,7 @@ async function begin(store: Store, options: ResolvedOptions, request: Request, f
   const limits = recordOf(request.limits ?? {})
   const budget = new Budget(resolveLimits(options.limits, { ...givenLimits(entries), ...limits }), options.clock)
   const writer = new Writer({
-    store, runId, token: lease.token, tip: found.tip, clock: options.clock,
+    store, runId, token: lease.token, tip: found.tip, clock: options.clock, secrets: options.secrets,
     onAppended: (entry, seq) => {
       history.apply(entry, seq)
       budget.apply(entry)
@@ -117,11 +121,11 @@ async function begin(store: Store, options: ResolvedOptions, request: Request, f
   const number = entries.filter(({ entry }) => entry.type === 'attempt-started').length + 1
   const attempt = new Attempt({
     runId, number, former, createdAt: created.at, clock: options.clock, random: options.random, history, writer, lease, policies: options.policies,
-    budget,
+    budget, secrets: options.secrets,
     onEvent: request.onEvent,
     onLateMessage: (message) => {
       // Nobody waits for it any more; whoever resumes finds it.
-      store.send(runId, { question: null, body: JSON.stringify(message), now: options.clock.now() }).catch(() => {})
+      store.send(runId, { question: null, body: options.secrets ? options.secrets.seal(message) : JSON.stringify(message), now: options.clock.now() }).catch(() => {})
     },
   })
   late.attempt = attempt
@@ -134,10 +138,14 @@ async function begin(store: Store, options: ResolvedOptions, request: Request, f
   if (request.redo !== undefined) started.push(redone(history, runId, request.redo))
   for (const what of found.mismatches) started.push({ type: 'warning', code: 'MISMATCH_ALLOWED', message: `goes on although ${what}` })
   await writer.write(started)
-  const inbox = new Inbox(store, runId, writer, history, entries)
+  const inbox = new Inbox(store, runId, writer, history, entries, options.secrets)
   await inbox.take()
   return { attempt, agent, input: decode(created.input, 'input'), writer, lease, inbox, drainMs: options.drainMs }
 }
+
+/** The entries with the values of secrets, as the run sees them. @throws HoldfastError `SECRET_MISSING`. */
+export const whole = (runId: string, entries: readonly Placed[], secrets: Secrets | undefined): Placed[] =>
+  entries.map(({ seq, entry }) => ({ seq, entry: unsealed(runId, entry, secrets) }))
 
 /** The owner's side of the inbox: takes what has come into the journal. */
 export class Inbox {
@@ -145,10 +153,12 @@ export class Inbox {
   readonly #runId: string
   readonly #writer: Writer
   readonly #history: History
+  readonly #secrets: Secrets | undefined
   /** The newest message that was taken. */
   seq: number
 
-  constructor(store: Store, runId: string, writer: Writer, history: History, entries: readonly Placed[]) {
+  constructor(store: Store, runId: string, writer: Writer, history: History, entries: readonly Placed[], secrets: Secrets | undefined) {
+    this.#secrets = secrets
     this.#store = store
     this.#runId = runId
     this.#writer = writer
@@ -160,7 +170,7 @@ export class Inbox {
   async take(): Promise<boolean> {
     const messages = await this.#store.inbox(this.#runId, this.seq)
     for (const message of messages) {
-      await this.#writer.write(entriesOf(this.#runId, message, this.#history))
+      await this.#writer.write(entriesOf(this.#runId, message, this.#history, this.#secrets))
       this.seq = message.seq
     }
     return messages.length > 0
@@ -177,7 +187,7 @@ async function create(store: Store, options: ResolvedOptions, { runId, start }: 
     input: encode(start.input, { path: 'input' }),
     ...(start.threadId !== undefined && { threadId: start.threadId }),
   }
-  await store.create({ runId, agent: start.agent.name, threadId: start.threadId ?? null, createdAt: at, entries: [link(START, entry)] })
+  await store.create({ runId, agent: start.agent.name, threadId: start.threadId ?? null, createdAt: at, entries: [link(START, entry, options.secrets)] })
   return store.get(runId)
 }
 
@@ -189,11 +199,11 @@ function agentOf(options: ResolvedOptions, created: RunCreated, runId: string): 
 }
 
 /** What is not as it was when the run was started (R7), in words. */
-function mismatchesOf(created: RunCreated, agent: AnyAgent, { start }: Request): string[] {
+function mismatchesOf(created: RunCreated, agent: AnyAgent, { start }: Request, secrets: Secrets | undefined): string[] {
   const mismatches: string[] = []
   if (start && start.agent.name !== created.agent) mismatches.push(`the agent is "${start.agent.name}", the run was started with "${created.agent}"`)
   else if (agent.version !== created.version) mismatches.push(`agent "${agent.name}" has version "${agent.version}", the run was started with "${created.version}"`)
-  if (start && fingerprint(decode(encode(start.input, { path: 'input' }))) !== fingerprint(decode(created.input))) mismatches.push('the input is not the one that the run was started with')
+  if (start && fingerprint(decode(encode(start.input, { path: 'input' })), secrets) !== fingerprint(decode(created.input), secrets)) mismatches.push('the input is not the one that the run was started with')
   return mismatches
 }
 

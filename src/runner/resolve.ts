@@ -8,6 +8,7 @@ import { encode } from '../journal/codec.ts'
 import type { Decision, EffectRef, StepKind, SuspendReason } from '../journal/entry.ts'
 import { readMessage, type Message } from '../journal/message.ts'
 import { readJournal } from '../journal/read.ts'
+import type { Secrets } from '../journal/secrets.ts'
 import type { Store } from '../journal/store.ts'
 import { History } from '../replay/history.ts'
 import { takenSeq } from '../run/inbox.ts'
@@ -16,7 +17,7 @@ import { ownership } from '../run/lease.ts'
 export type DecisionInput = 'rerun' | 'skip' | 'reuse' | { readonly result: unknown }
 
 /** Needs the store only: a person may decide where no agent is at hand. The run goes on when it is resumed. */
-export async function decide(store: Store, runId: string, step: string, input: DecisionInput, now: number): Promise<void> {
+export async function decide(store: Store, runId: string, step: string, input: DecisionInput, now: number, secrets?: Secrets): Promise<void> {
   const asGiven = decisionOf(input)
   const row = await store.get(runId)
   if (!row) throw new HoldfastError('UNKNOWN_RUN', `there is no run "${runId}" in this ${store.kind} store`, { runId, advice: 'Look at the list of runs' })
@@ -39,7 +40,7 @@ export async function decide(store: Store, runId: string, step: string, input: D
   if (!waitsAgain && history.ledger.decisions.some((d) => d.step === step && !d.consumed)) throw resolvedAlready(runId, step)
   // Two who decide at once decide about the same question: that after those which were taken.
   const asked = entries.filter(({ entry }) => (entry.type === 'decision' || entry.type === 'inbox-taken') && entry.step === step).length
-  const sent = await store.send(runId, { question: `resolve ${step} ${asked}`, body: JSON.stringify(message), now })
+  const sent = await store.send(runId, { question: `resolve ${step} ${asked}`, body: secrets ? secrets.seal(message) : JSON.stringify(message), now })
   if (sent === null) throw resolvedAlready(runId, step)
 }
 

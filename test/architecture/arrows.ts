@@ -24,7 +24,7 @@ export const ARROWS: Readonly<Record<string, Arrows>> = {
   'ai-sdk': { knows: ['core', 'errors.ts', 'journal', 'reliability', 'run'] },
   // Without a store, runs are kept in memory.
   'runner': { knows: [...BELOW_RUN, 'run', 'ai-sdk', 'stores/memory.ts'] },
-  'cli': { knows: [...BELOW_RUN, 'run', 'runner', 'stores/sqlite.ts', 'index.ts'] },
+  'cli': { knows: [...BELOW_RUN, 'run', 'runner', 'stores/sqlite.ts', 'stores/encrypted.ts', 'index.ts'] },
   'testing': { knows: ['core', 'errors.ts'] },
   'index.ts': { knows: [...BELOW_RUN, 'run', 'ai-sdk', 'runner', 'stores/memory.ts', 'stores/sqlite.ts'] },
 }

@@ -1,0 +1,83 @@
+/** What the command line shows of secrets, of what is redacted, and of an encrypted store. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { command } from './fixtures/test-io.ts'
+
+const module = ['--module', fileURLToPath(new URL('./fixtures/guarded.ts', import.meta.url))]
+const SECRET = 'sk_live_4eC39HqLyjWD'
+const KEYS = `k1:${Buffer.alloc(32, 1).toString('base64')}`
+const start = ['run', 'leak', '--id', 'r', '--input', '{"email":"me@home"}', ...module]
+let folder: string
+let store: string
+
+beforeEach(() => {
+  vi.resetModules()
+  folder = mkdtempSync(join(tmpdir(), 'holdfast-cli-'))
+  store = join(folder, 'runs.db')
+  vi.stubEnv('FIXTURE_STORE', store)
+  vi.stubEnv('FIXTURE_SECRET', SECRET)
+})
+afterEach(() => {
+  vi.unstubAllEnvs()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+async function again(...args: Parameters<typeof command>): ReturnType<typeof command> {
+  vi.resetModules()
+  return command(...args)
+}
+
+describe('with secrets and redact', () => {
+  it.each([['show', 'r'], ['show', 'r', '--json'], ['show', 'r', '--raw'], ['list', '--json']])('%s %s %s of the module masks both; by the store alone, secrets have their names', async (...argv) => {
+    expect(await command(start)).toMatchObject({ code: 1 })
+    const masked = await again([...argv, ...module])
+    expect(masked.code).toBe(0)
+    for (const text of [SECRET, 'me@home']) expect(masked.out + masked.err).not.toContain(text)
+    const { out } = await command([...argv, '--store', store])
+    expect(out).not.toContain(SECRET)
+    if (argv[0] === 'show') expect(out).toContain('{{secret:TOKEN}}')
+    if (argv[0] === 'show') expect(out).toContain('me@home')
+  })
+
+  it('the progress and the error of run, in words and as JSON, mask both', async () => {
+    for (const argv of [start, ['resume', 'r', '--json', ...module]]) {
+      const { out, err } = await again(argv, { env: { HOLDFAST_DEBUG: '1' } })
+      expect(err).toMatch(/run-failed.*401 for \{\{secret:TOKEN\}\}, \[redacted\]/)
+      expect(out + err).toMatch(/RUN_FAILED[^]*401 for \{\{secret:TOKEN\}\}, \[redacted\]/)
+      for (const text of [SECRET, 'me@home']) expect(out + err).not.toContain(text)
+    }
+  })
+
+  it('resume without a secret that the run holds says which one', async () => {
+    await command(start)
+    vi.stubEnv('FIXTURE_SECRET', '')
+    expect(await again(['resume', 'r', ...module])).toMatchObject({ code: 2, err: expect.stringMatching(/^holdfast: SECRET_MISSING: run "r" holds the secret TOKEN/) })
+  })
+})
+
+describe('with an encrypted store', () => {
+  beforeEach(() => void vi.stubEnv('FIXTURE_KEYS', KEYS))
+
+  it('list and show read it with HOLDFAST_KEYS, and through the module', async () => {
+    expect((await command(start)).code).toBe(1)
+    expect(await command(['show', 'r', '--store', store], { env: { HOLDFAST_KEYS: KEYS } })).toMatchObject({ code: 0, out: expect.stringContaining('log in') })
+    expect(await again(['show', 'r', ...module])).toMatchObject({ code: 0, out: expect.stringContaining('log in') })
+    expect(await command(['list', '--store', store])).toMatchObject({ code: 0, out: expect.stringMatching(/^r +leak +failed/m) })
+  })
+
+  it.each<[string, Record<string, string>, string, RegExp]>([
+    ['no key', {}, 'KEY_MISSING', /is encrypted with the key "k1"[^]*HOLDFAST_KEYS/],
+    ['another key of that name', { HOLDFAST_KEYS: `k1:${Buffer.alloc(32, 2).toString('base64')}` }, 'KEY_WRONG', /entry 1 of run "r" is encrypted with another key "k1"/],
+    ['a key of another name', { HOLDFAST_KEYS: `k2:${Buffer.alloc(32, 1).toString('base64')}` }, 'KEY_MISSING', /the key "k1", which was not given/],
+    ['a variable that is no list of keys', { HOLDFAST_KEYS: 'abc' }, 'INVALID_OPTIONS', /HOLDFAST_KEYS must be id:base64/],
+  ])('show with %s says so, and not that the store is damaged', async (_what, env, code, message) => {
+    await command(start)
+    const { code: exit, err } = await command(['show', 'r', '--store', store], { env })
+    expect(exit).toBe(2)
+    expect(err).toContain(`holdfast: ${code}: `)
+    expect(err).toMatch(message)
+  })
+})

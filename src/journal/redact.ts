@@ -1,0 +1,181 @@
+/** What is shown of runs with parts of it masked (R14): journals, lists, events. What is stored, and what a run sees, is as it is. */
+import { HoldfastError } from '../errors.ts'
+import type { Placed } from './chain.ts'
+import { decode, encode, type Encoded } from './codec.ts'
+import { setOwn } from './json.ts'
+import { changeData } from './record-data.ts'
+import type { Secrets } from './secrets.ts'
+import type { RunRow } from './store.ts'
+
+/**
+ * What to mask. A RegExp: each match in any text. A text: the property of that name, at any depth, or with dots the end of a path, such as
+ * `customer.email` (`*` stands for any one name or index). A function: given each text and its path, it gives the text to show.
+ */
+export type RedactRule = RegExp | string | ((text: string, path: string) => string)
+
+export const REDACTED = '[redacted]'
+
+type Path = readonly string[]
+
+/** Copies by what they are of, and by the way to it. */
+type Seen = Map<object, Map<string, object>>
+
+export class Redaction {
+  readonly #rules: readonly RedactRule[]
+  readonly #paths: readonly Path[]
+  /** How many names before a property its rules look at. */
+  readonly #reach: number
+  readonly #secrets: Secrets | undefined
+
+  private constructor(rules: readonly RedactRule[], secrets: Secrets | undefined) {
+    this.#rules = rules
+    this.#paths = rules.flatMap((rule) => (typeof rule === 'string' ? [rule.split('.')] : []))
+    this.#reach = Math.max(1, ...this.#paths.map((path) => path.length)) - 1
+    this.#secrets = secrets
+  }
+
+  /**
+   * Undefined where there is nothing to mask. Secrets are masked whatever the rules.
+   *
+   * @throws HoldfastError `INVALID_OPTIONS` with the path.
+   */
+  static of(given: unknown, secrets: Secrets | undefined): Redaction | undefined {
+    if (given !== undefined && !Array.isArray(given)) throw invalid('redact must be a list of RegExps, paths and functions, such as [/\\d{16}/, "customer.email"]')
+    const rules = ((given ?? []) as unknown[]).map((rule, i) => {
+      const isRule = rule instanceof RegExp || typeof rule === 'function' || (typeof rule === 'string' && rule.split('.').every((part) => part !== ''))
+      if (!isRule) throw invalid(`redact[${i}] must be a RegExp, a path such as "customer.email", or a function, got ${JSON.stringify(rule) ?? typeof rule}`)
+      // One with a memory of its own would mask every other match.
+      return rule instanceof RegExp ? new RegExp(rule.source, [...new Set(`${rule.flags.replace('y', '')}g`)].join('')) : (rule as RedactRule)
+    })
+    return rules.length === 0 && !secrets ? undefined : new Redaction(rules, secrets)
+  }
+
+  /** A copy of any value to be shown; instances of classes are shown as they are. */
+  value(value: unknown): unknown {
+    return this.#copy(value, [], new Map())
+  }
+
+  /** An event: its messages, result and error. Ids are shown as they are: they are handed back, to resolve a step. */
+  event<E extends object>(event: E): E {
+    const { result, error, ...rest } = event as { readonly result?: unknown; readonly error?: unknown }
+    const masked = changeData(rest, { encoded: (value) => value, text: (text, field) => this.#text(text, field.split('.')) })
+    return {
+      ...masked,
+      ...('result' in event && { result: this.#copy(result, ['result'], new Map()) }),
+      ...('error' in event && { error: this.#copy(error, ['error'], new Map()) }),
+    } as E
+  }
+
+  /** Entries of a journal: their values and messages. */
+  entries(entries: readonly Placed[]): Placed[] {
+    const encoded = (value: Encoded, field: string): Encoded => encode(this.#copy(decode(value), field.split('.'), new Map()))
+    return entries.map(({ seq, entry }) => {
+      const masked = changeData(entry, { encoded, text: (text, field) => this.#text(text, field.split('.')) })
+      return { seq, entry: 'threadId' in masked && masked.threadId !== undefined ? { ...masked, threadId: this.#text(masked.threadId, ['threadId']) } : masked }
+    })
+  }
+
+  row(row: RunRow): RunRow {
+    return row.threadId === null ? row : { ...row, threadId: this.#text(row.threadId, ['threadId']) }
+  }
+
+  #copy(value: unknown, path: Path, seen: Seen): unknown {
+    if (this.#isMasked(path)) return REDACTED
+    if (typeof value === 'string') return this.#text(value, path)
+    if (typeof value !== 'object' || value === null) return value
+    // What is shared is copied once for each way in which it can be masked: its shares may be exponentially many.
+    const way = this.#reach === 0 ? '' : path.slice(-this.#reach).join('\0')
+    const ways = seen.get(value) ?? new Map<string, object>()
+    seen.set(value, ways)
+    const known = ways.get(way)
+    if (known) return known
+    const inner = (item: unknown, key: string): unknown => this.#copy(item, [...path, key], seen)
+    if (Array.isArray(value)) {
+      const copy: unknown[] = []
+      ways.set(way, copy)
+      for (const [i, item] of value.entries()) copy.push(inner(item, String(i)))
+      return copy
+    }
+    if (value instanceof Map) {
+      const copy = new Map<unknown, unknown>()
+      ways.set(way, copy)
+      for (const [key, item] of value) copy.set(inner(key, '*'), inner(item, typeof key === 'string' ? key : '*'))
+      return copy
+    }
+    if (value instanceof Set) {
+      const copy = new Set<unknown>()
+      ways.set(way, copy)
+      for (const item of value) copy.add(inner(item, '*'))
+      return copy
+    }
+    if (value instanceof Error) return this.#error(value, inner, (copy) => ways.set(way, copy))
+    const prototype: unknown = Object.getPrototypeOf(value)
+    if (prototype !== Object.prototype && prototype !== null) return value instanceof URL ? this.#url(value, path) : value
+    const copy = {}
+    ways.set(way, copy)
+    for (const [key, item] of Object.entries(value)) setOwn(copy, this.#text(key, []), inner(item, key))
+    return copy
+  }
+
+  /** Of the same class, so that who looks at an event can tell errors apart. */
+  #error(error: Error, inner: (item: unknown, key: string) => unknown, remember: (copy: Error) => void): Error {
+    const copy = Object.create(Object.getPrototypeOf(error) as object, Object.getOwnPropertyDescriptors(error)) as Error
+    remember(copy)
+    for (const key of new Set(['message', 'stack', 'cause', ...Object.keys(error)])) {
+      if (!Object.hasOwn(error, key)) continue
+      const shown = inner((error as unknown as Record<string, unknown>)[key], key)
+      Object.defineProperty(copy, key, { value: shown, enumerable: Object.prototype.propertyIsEnumerable.call(error, key), writable: true, configurable: true })
+    }
+    return copy
+  }
+
+  #url(url: URL, path: Path): unknown {
+    const text = this.#text(url.href, path)
+    return text === url.href ? url : text
+  }
+
+  /** What holds JSON, such as the arguments of a tool call as a model writes them, is masked inside. */
+  #text(text: string, path: Path): string {
+    const inside = this.#paths.length > 0 && /^\s*[[{]/.test(text) ? parsed(text) : undefined
+    let shown = inside === undefined ? text : this.#json(inside, text, path)
+    shown = this.#secrets?.hide(shown) ?? shown
+    for (const rule of this.#rules) {
+      if (rule instanceof RegExp) shown = shown.replaceAll(rule, REDACTED)
+      else if (typeof rule === 'function') shown = String(rule(shown, path.join('.')))
+    }
+    return shown
+  }
+
+  #json(inside: object, text: string, path: Path): string {
+    const { masked, changed } = this.#masked(inside, path)
+    return changed ? JSON.stringify(masked) : text
+  }
+
+  /** By path alone: what is in its texts is looked at in the text as a whole. */
+  #masked(value: unknown, path: Path): { readonly masked: unknown; readonly changed: boolean } {
+    if (this.#isMasked(path)) return { masked: REDACTED, changed: true }
+    if (typeof value !== 'object' || value === null) return { masked: value, changed: false }
+    let changed = false
+    const copy: object = Array.isArray(value) ? [] : {}
+    for (const [key, item] of Object.entries(value)) {
+      const inner = this.#masked(item, [...path, key])
+      changed ||= inner.changed
+      setOwn(copy, key, inner.masked)
+    }
+    return { masked: copy, changed }
+  }
+
+  #isMasked(path: Path): boolean {
+    return this.#paths.some((rule) => rule.length <= path.length && rule.every((name, i) => name === '*' || name === path[path.length - rule.length + i]))
+  }
+}
+
+function parsed(text: string): object | undefined {
+  try {
+    return JSON.parse(text) as object
+  } catch {
+    return undefined
+  }
+}
+
+const invalid = (message: string): HoldfastError => new HoldfastError('INVALID_OPTIONS', message)

@@ -1,0 +1,25 @@
+/** What a step is known by, with the names of secrets in place of their values: ids stand in journals, events and commands as they are. */
+import type { Secrets } from '../journal/secrets.ts'
+import type { Claim, Place } from '../replay/claim.ts'
+
+/** Fingerprints are made so already, by whoever makes them. */
+export function hiddenClaim(claim: Claim, secrets: Secrets): Claim {
+  const { place, content, model, effect } = claim
+  const hide = (text: string): string => secrets.hide(text)
+  return {
+    ...claim,
+    name: hide(claim.name),
+    place: hiddenPlace(place, hide),
+    ...(content !== undefined && { content: hide(content) }),
+    ...(model && { model: { ...model, results: model.results.map(hide) } }),
+    ...(effect && { effect: { ...effect, key: hide(effect.key) } }),
+  }
+}
+
+function hiddenPlace(place: Place, hide: (text: string) => string): Place {
+  switch (place.type) {
+    case 'number': return place
+    case 'key': return { ...place, key: hide(place.key) }
+    case 'call': return { ...place, callId: hide(place.callId), ...(place.approvalId !== undefined && { approvalId: hide(place.approvalId) }) }
+  }
+}

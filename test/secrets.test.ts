@@ -1,0 +1,148 @@
+/** Named secrets: their names are stored and shown, their values are in the run, live and replayed (R14, C26). */
+import { generateText, isStepCount, streamText, tool, type ToolSet } from 'ai'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import { createRunner, defineAgent, type Run, type RunnerOptions, type StampedEvent } from '../src/index.ts'
+import { failingOnce } from './support/failing-once.ts'
+import { testModel } from './support/model.ts'
+import { STORES, type Place } from './support/stores.ts'
+
+const KEY = 'sk_live_4eC39HqLyjWDarjtT1'
+const ODD = 'pa"ss\\word ä'
+const quick = { idleMs: 5, replayHoldMs: 20, retry: { maxAttempts: 2, backoff: { baseMs: 1, jitter: 'none' } } } satisfies Partial<RunnerOptions>
+
+/** What must not be found anywhere in a store: each secret, also as JSON has it. */
+const CLEAR = [KEY, ODD, JSON.stringify(ODD).slice(1, -1), JSON.stringify(JSON.stringify(ODD).slice(1, -1)).slice(1, -1), 'word \u00c3\u00a4', Buffer.from(ODD).toString('latin1')]
+
+describe.each(STORES)('in a $kind store', ({ make }) => {
+  let place: Place
+  beforeEach(() => void (place = make()))
+  afterEach(() => place.cleanup())
+
+  const expectHidden = async (): Promise<void> => {
+    const bytes = await place.bytes()
+    expect(bytes).toContain('{{secret:KEY')
+    for (const text of CLEAR) expect(bytes).not.toContain(text)
+  }
+
+  it.each(['generateText', 'streamText'] as const)('a secret in input, arguments, results, responses and errors of %s is stored by its name, and whole in the run, live and replayed (C26)', async (mode) => {
+    const fail = failingOnce()
+    const model = testModel((turn) => {
+      if (turn === 0) return { text: `I use ${KEY}.`, calls: [{ id: 'c1', tool: 'login', input: { [KEY]: { password: ODD } } }, { id: 'c2', tool: 'fails', input: { url: `https://a.b/?k=${encodeURIComponent(ODD)}` } }] }
+      return { text: `Done with ${ODD}` }
+    })
+    const seen: unknown[] = []
+    const agent = defineAgent('a', async (run: Run, input: { auth: string }) => {
+      const tools: ToolSet = run.tools({
+        login: tool({ inputSchema: z.record(z.string(), z.unknown()), execute: async (given) => ({ token: `Bearer ${KEY}`, given, at: new Date(0) }) }),
+        fails: tool({ inputSchema: z.object({ url: z.string() }), execute: async (): Promise<string> => { throw new Error(`401 for ${KEY} and ${ODD}`) } }),
+      }, { fails: { idempotent: true } })
+      const options = { model: run.model(model), tools, system: `The key is ${KEY}`, prompt: `Log in with ${input.auth}`, stopWhen: isStepCount(3) }
+      const result = mode === 'generateText' ? await generateText(options) : streamText(options)
+      const [text, steps] = [await result.text, await result.steps]
+      const read = await run.read('look', () => ({ error: new Error(`for ${KEY}`, { cause: ODD }) }))
+      seen.push(JSON.parse(JSON.stringify([input, text, steps.flatMap(({ content }) => content.filter((part) => part.type !== 'text')), read.error.message, read.error.cause])))
+      fail()
+      return { text, auth: input.auth }
+    })
+    const input = { auth: `Basic ${ODD}` }
+    const runner = createRunner({ agents: [agent], store: place.open(), secrets: { KEY, ODD }, ...quick })
+    await expect(runner.run(agent, input, { runId: 'r' })).rejects.toThrow(/later/)
+    await runner.close()
+    await expectHidden()
+
+    const again = createRunner({ agents: [agent], store: place.open(), secrets: { KEY, ODD }, ...quick })
+    expect(await again.run(agent, input, { runId: 'r' })).toEqual({ status: 'completed', result: { text: `Done with ${ODD}`, auth: `Basic ${ODD}` } })
+    expect(await again.result('r')).toMatchObject({ result: { auth: `Basic ${ODD}` } })
+    await again.close()
+    await expectHidden()
+    expect(model.requests).toHaveLength(2)
+    expect(seen).toHaveLength(2)
+    expect(seen[1]).toEqual(seen[0])
+    expect(JSON.stringify(seen[0])).toContain(JSON.stringify(ODD).slice(1, -1))
+  })
+
+  it('a secret that was rotated changes nothing that was recorded: all replays, with the new value in it', async () => {
+    const fail = failingOnce()
+    let key = KEY
+    let calls = 0
+    const model = testModel((turn) => (turn === 0 ? { calls: [{ id: 'c1', tool: 'login', input: { key } }] } : { text: 'done' }))
+    const agent = defineAgent('a', async (run: Run, input: { key: string }) => {
+      const tools = run.tools({ login: tool({ inputSchema: z.object({ key: z.string() }), execute: async (given) => (calls++, `session of ${given.key}`) }) }, { login: { effectKey: ({ key }) => key } })
+      const { steps } = await generateText({ model: run.model(model), tools, system: `key ${key}`, prompt: input.key, stopWhen: isStepCount(3) })
+      const own = await run.step('own', { key: input.key, input: { [input.key]: 1 } }, () => (calls++, input.key))
+      await run.branch(input.key, () => run.step('inside', () => calls++))
+      fail()
+      return [own, steps[0]!.toolResults[0]!.output]
+    })
+    const runner = createRunner({ agents: [agent], store: place.open(), secrets: { KEY }, ...quick })
+    await expect(runner.run(agent, { key }, { runId: 'r' })).rejects.toThrow(/later/)
+    await runner.close()
+    key = 'a "new" one, rotated'
+    const events: StampedEvent[] = []
+    const again = createRunner({ agents: [agent], store: place.open(), secrets: { KEY: key }, ...quick, onEvent: (event) => events.push(event) })
+    expect(await again.run(agent, { key }, { runId: 'r' })).toEqual({ status: 'completed', result: [key, `session of ${key}`] })
+    await again.close()
+    expect(calls).toBe(3)
+    expect(model.requests).toHaveLength(2)
+    expect(events.flatMap((event) => (event.type === 'replay-diverged' || event.type === 'config-changed' || event.type === 'warning' ? [event] : []))).toEqual([])
+  })
+
+  it('a secret that is not given any more: SECRET_MISSING with its name, before the handler starts, and nothing is changed', async () => {
+    let handled = 0
+    const agent = defineAgent('a', async (run) => {
+      handled++
+      await run.read('look', () => KEY)
+      if (run.attempt === 1) throw new Error('later')
+    })
+    const runner = createRunner({ agents: [agent], store: place.open(), secrets: { KEY }, ...quick })
+    await expect(runner.run(agent, {}, { runId: 'r' })).rejects.toThrow(/later/)
+    await runner.close()
+    const before = await place.bytes()
+    const without = createRunner({ agents: [agent], store: place.open(), ...quick })
+    await expect(without.resume('r')).rejects.toMatchObject({ code: 'SECRET_MISSING', message: expect.stringMatching(/run "r" holds the secret KEY/) })
+    expect(JSON.stringify(await without.history('r'))).toContain('{{secret:KEY}}')
+    await without.close()
+    expect(handled).toBe(1)
+    if (place.open().kind === 'memory') expect(await place.bytes()).toBe(before)
+  })
+
+  it('a decision with a secret in it is stored by its name, and reaches the run whole', async () => {
+    const agent = defineAgent('a', async (run) => run.step('pay', { key: KEY }, () => { throw Object.assign(new Error(`reset with ${KEY}`), { code: 'ECONNRESET' }) }).catch((error: Error) => {
+      if (run.attempt === 1) throw error
+      return error.message
+    }))
+    const options = { agents: [agent], secrets: { KEY }, ...quick }
+    const runner = createRunner({ ...options, store: place.open() })
+    await expect(runner.run(agent, {}, { runId: 'r' })).rejects.toThrow(/reset/)
+    const [doubt] = (await runner.history('r')).flatMap(({ entry }) => (entry.type === 'step-started' ? [entry.step.id] : []))
+    expect(doubt).toBe(`s:pay:${encodeURIComponent('{{secret:KEY}}')}#0`)
+    await runner.resolve('r', doubt!, { result: { paid: KEY } })
+    await expectHidden()
+    expect(await runner.resume('r')).toMatchObject({ status: 'completed', result: { paid: KEY } })
+    await runner.close()
+    await expectHidden()
+  })
+
+  it('is not shown: events, history and what redact names are masked, the outcome is whole', async () => {
+    const events: StampedEvent[] = []
+    const agent = defineAgent('a', async (run, input: { email: string }) => ({ read: await run.read('look', () => ({ password: 'x', note: `${KEY} of ${input.email}` })) }))
+    const runner = createRunner({ agents: [agent], store: place.open(), secrets: { KEY }, redact: [/\S+@\S+/, 'password'], ...quick, onEvent: (event) => events.push(event) })
+    const result = { read: { password: 'x', note: `${KEY} of me@home` } }
+    expect(await runner.run(agent, { email: 'me@home' }, { runId: 'r', threadId: 'me@home' })).toEqual({ status: 'completed', result })
+    expect(await runner.run(agent, { email: 'me@home' }, { runId: 'r' })).toEqual({ status: 'completed', result })
+    const shown = JSON.stringify([events, await runner.history('r'), await runner.list(), await runner.get('r')])
+    for (const text of [KEY, 'me@home', '"password":"x"']) expect(shown).not.toContain(text)
+    expect(shown).toContain('{{secret:KEY}} of [redacted]')
+    expect(await place.bytes()).toContain('me@home')
+    await runner.close()
+  })
+})
+
+it('no run or thread is named by a secret', async () => {
+  const agent = defineAgent('a', async () => 1)
+  const runner = createRunner({ agents: [agent], secrets: { KEY }, retry: false })
+  await expect(runner.run(agent, {}, { runId: `run-${KEY}` })).rejects.toMatchObject({ code: 'INVALID_RUN_ID', message: expect.stringMatching(/holds the secret KEY/) })
+  await expect(runner.run(agent, {}, { runId: 'r', threadId: KEY })).rejects.toMatchObject({ code: 'INVALID_OPTIONS', message: expect.stringMatching(/threadId holds the secret KEY/) })
+  await runner.close()
+})
