@@ -188,7 +188,7 @@ function modelSpec(
     signal: call.abortSignal,
     onClaimed: (ref) => conversation.claimedBy(ref.id),
     work,
-    describe: (value) => ({ ...describeResponse(value as RecordedResponse), ...(files && files.fetched.size > 0 && { files: [...files.fetched.values()] }) }),
+    describe: (value) => ({ ...describeResponse(value as RecordedResponse, drive.attempt.secrets), ...(files && files.fetched.size > 0 && { files: [...files.fetched.values()] }) }),
     failure: (error, tries, notBefore) => requestFailed(name, error, tries, notBefore, call.abortSignal),
   }
 }
@@ -233,7 +233,8 @@ async function liveCall(call: LanguageModelV4CallOptions, context: WorkContext, 
 }
 
 function requestsIn(drive: Drive): Requests {
+  const { secrets } = drive.attempt
   let requests = requestsOf.get(drive)
-  if (!requests) requestsOf.set(drive, (requests = { configurations: new Configurations(), conversations: new BranchConversations(), repaired: new Set() }))
+  if (!requests) requestsOf.set(drive, (requests = { configurations: new Configurations(secrets), conversations: new BranchConversations(secrets), repaired: new Set() }))
   return requests
 }

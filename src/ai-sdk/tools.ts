@@ -120,7 +120,7 @@ function toolSpec(
       name,
       place: { type: 'call', callId: call.toolCallId, ...approvalOf(call) },
       // A call is known by the response that asked for it: arguments that a schema turned into something without a fingerprint do not matter.
-      fingerprint: fingerprint(input) ?? hash('no fingerprint'),
+      fingerprint: fingerprint(input, drive.attempt.secrets) ?? hash('no fingerprint'),
       hasInput: true,
       ...(policy.effectKey && { content: policy.effectKey(input) }),
       ...(hasEffects && {

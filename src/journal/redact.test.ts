@@ -59,6 +59,10 @@ it('a function gives the text to show, from the text and its path', () => {
   expect(show({ a: { iban: 'DE1234' }, b: 'x' }, (text, path) => (path === 'a.iban' ? `${text.slice(0, 2)}...` : text))).toEqual({ a: { iban: 'DE...' }, b: 'x' })
 })
 
+it.each<[string, RedactRule]>([['throws', () => { throw new Error('x') }], ['gives no text', (() => undefined) as unknown as RedactRule]])('a function that %s shows nothing', (_what, rule) => {
+  expect(show({ a: 'text' }, rule)).toEqual({ a: '[redacted]' })
+})
+
 describe('what is shown of a run', () => {
   const KEY = 'sk_live_4eC39HqLyjWD'
   const redaction = Redaction.of([/\d{16}/, 'password'], Secrets.of({ KEY }))!

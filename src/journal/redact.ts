@@ -141,7 +141,7 @@ export class Redaction {
     shown = this.#secrets?.hide(shown) ?? shown
     for (const rule of this.#rules) {
       if (rule instanceof RegExp) shown = shown.replaceAll(rule, REDACTED)
-      else if (typeof rule === 'function') shown = String(rule(shown, path.join('.')))
+      else if (typeof rule === 'function') shown = byFunction(rule, shown, path.join('.'))
     }
     return shown
   }
@@ -167,6 +167,16 @@ export class Redaction {
 
   #isMasked(path: Path): boolean {
     return this.#paths.some((rule) => rule.length <= path.length && rule.every((name, i) => name === '*' || name === path[path.length - rule.length + i]))
+  }
+}
+
+/** One that fails shows nothing: it must neither end a run nor let through what it was to mask. */
+function byFunction(rule: (text: string, path: string) => string, text: string, path: string): string {
+  try {
+    const shown: unknown = rule(text, path)
+    return typeof shown === 'string' ? shown : REDACTED
+  } catch {
+    return REDACTED
   }
 }
 

@@ -6,6 +6,7 @@ import { isNotDoneBelievable } from '../effects/doubt.ts'
 import type { Effect } from '../effects/ledger.ts'
 import { HoldfastError } from '../errors.ts'
 import type { AttemptSummary, Entry, StepKind, SuspendReason } from '../journal/entry.ts'
+import type { Secrets } from '../journal/secrets.ts'
 import type { NewEntry, Writer } from '../journal/writer.ts'
 import type { OnIncompleteTool, ResolvedRetry, TimeoutPolicy } from '../reliability/index.ts'
 import type { Ticket } from '../replay/claim.ts'
@@ -44,6 +45,8 @@ export interface AttemptOptions {
   readonly lease: Lease
   readonly policies: RunPolicies
   readonly budget: Budget
+  /** What is known by name in all that is stored. */
+  readonly secrets: Secrets | undefined
   readonly onEvent: (event: StampedEvent) => void
   /** Hands a message to the run's inbox, when the attempt is over. */
   readonly onLateMessage: (message: object) => void
@@ -85,6 +88,10 @@ export class Attempt {
 
   get budget(): Budget {
     return this.options.budget
+  }
+
+  get secrets(): Secrets | undefined {
+    return this.options.secrets
   }
 
   get clock(): Clock {

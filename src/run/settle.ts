@@ -46,7 +46,9 @@ export async function reconcile(drive: Drive, ticket: Ticket, spec: StepSpec, ef
   }
   const { value } = asked
   if (!isReconciled(value)) {
-    const got = JSON.stringify(value) ?? String(value)
+    const text = JSON.stringify(value) ?? String(value)
+    // Before it is cut: a part of a secret would not be known as one.
+    const got = attempt.secrets?.hide(text) ?? text
     attempt.warn('RECONCILE_FAILED', `reconcile of ${spec.label} must give { status: 'completed', output } or { status: 'not-done' }, got ${got.slice(0, 200)}: the doubt stands`, ticket.ref.id)
     return
   }

@@ -3,6 +3,8 @@ import type { Clock } from '../core/clock.ts'
 import { systemClock } from '../core/clock.ts'
 import { systemRandom, type Random } from '../core/random.ts'
 import { HoldfastError } from '../errors.ts'
+import { Redaction, type RedactRule } from '../journal/redact.ts'
+import { Secrets } from '../journal/secrets.ts'
 import type { RunFilter, RunStatus, Store } from '../journal/store.ts'
 import { resolveRetry, resolveTimeouts, type OnIncompleteTool, type RetryPolicy, type TimeoutPolicy } from '../reliability/index.ts'
 import type { RunPolicies } from '../run/attempt.ts'
@@ -37,6 +39,17 @@ export interface RunnerOptions {
   readonly stallAfter?: number
   /** Largest result of a tool or step that is recorded, bytes of its JSON. Default 4194304. */
   readonly maxResultBytes?: number
+  /**
+   * Values by name, at least 8 characters each, such as `{ STRIPE_KEY: process.env.STRIPE_KEY! }`. In all that is stored or shown the name
+   * stands in place of the value, also inside longer texts, URLs, JSON texts and base64; the run sees the value, live and replayed. It may be
+   * another one later: what is recorded still answers. Bytes (typed arrays) are not searched.
+   */
+  readonly secrets?: Readonly<Record<string, string>>
+  /**
+   * What to mask in what is shown: `list`, `get`, `history`, events, and so the command line with this runner. A RegExp masks its matches, a text the
+   * property of that name (`password`) or path (`customer.email`), a function gives the text to show. What is stored, replayed and returned stays whole.
+   */
+  readonly redact?: readonly RedactRule[]
   /** Told everything that happens in every run, in order. What it returns, throws or rejects with is ignored. */
   readonly onEvent?: (event: StampedEvent) => unknown
   /** For tests. */
@@ -51,6 +64,8 @@ export interface ResolvedOptions {
   /** There is nothing to do for this runner but to call handlers. */
   readonly isPlain: boolean
   readonly policies: RunPolicies
+  readonly secrets: Secrets | undefined
+  readonly redaction: Redaction | undefined
   /** Of runs whose calls give none. */
   readonly limits: ResolvedLimits
   readonly leaseMs: number
@@ -62,7 +77,7 @@ export interface ResolvedOptions {
 }
 
 const KNOWN: ReadonlySet<string> = new Set([
-  'agents', 'store', 'retry', 'timeouts', 'limits', 'onIncompleteTool', 'onConfigChange', 'leaseMs', 'idleMs', 'replayHoldMs', 'drainMs', 'stallAfter', 'maxResultBytes', 'onEvent', 'clock', 'random',
+  'agents', 'store', 'retry', 'timeouts', 'limits', 'onIncompleteTool', 'onConfigChange', 'leaseMs', 'idleMs', 'replayHoldMs', 'drainMs', 'stallAfter', 'maxResultBytes', 'secrets', 'redact', 'onEvent', 'clock', 'random',
 ] satisfies (keyof RunnerOptions)[])
 
 export const ON_INCOMPLETE = ['refuse', 'rerun', 'skip', 'reconcile'] as const satisfies readonly OnIncompleteTool[]
@@ -84,8 +99,11 @@ export function resolveOptions(options: RunnerOptions): ResolvedOptions {
     maxResultBytes: duration('maxResultBytes', options.maxResultBytes, 4 * 1024 * 1024),
     isKept: store !== undefined,
   })
+  const secrets = Secrets.of(options.secrets)
   return {
     agents: agentsByName(options.agents),
+    secrets,
+    redaction: Redaction.of(options.redact, secrets),
     store,
     isPlain: !store && options.retry === undefined && options.timeouts === undefined && options.limits === undefined,
     policies,

@@ -7,6 +7,7 @@ import { isAsyncIterable } from '../ai-sdk/iterator.ts'
 import { HoldfastError } from '../errors.ts'
 import { canonical } from '../journal/canonical.ts'
 import { hash } from '../core/hash.ts'
+import type { Secrets } from '../journal/secrets.ts'
 import { oneTry, resolveToolPolicy, type ToolPolicy } from '../reliability/index.ts'
 import { currentContext, inContext } from '../run/current.ts'
 import type { Drive } from '../run/drive.ts'
@@ -92,7 +93,7 @@ export function runOf(drive: Drive): Run {
           kind: 'agent',
           name: child.name,
           place: { type: 'key', key: String(options.key ?? '') },
-          fingerprint: printOf(`agent "${child.name}"`, { version: child.version, input }),
+          fingerprint: printOf(`agent "${child.name}"`, { version: child.version, input }, attempt.secrets),
           hasInput: true,
         },
         timeoutMs: undefined,
@@ -131,7 +132,7 @@ function stepSpec(branch: string, kind: 'step' | 'read' | 'agent', name: string,
       kind,
       name,
       place: options.key === undefined ? { type: 'number' } : { type: 'key', key: String(options.key) },
-      fingerprint: printOf(label, options.input),
+      fingerprint: printOf(label, options.input, drive.attempt.secrets),
       hasInput: options.input !== undefined || options.key !== undefined,
       ...(!repeatable && { effect: { name, key: options.key === undefined ? '' : String(options.key), policy: { onIncomplete, allowRepeat: false, keyed: false } } }),
     },
@@ -147,15 +148,15 @@ function stepSpec(branch: string, kind: 'step' | 'read' | 'agent', name: string,
 }
 
 /** An input that has no fingerprint is refused before anything runs: the user wrote it, and can write it otherwise. */
-function printOf(label: string, input: unknown): string {
-  return hash(input === undefined ? '' : canonical(input, `input of ${label}`))
+function printOf(label: string, input: unknown, secrets: Secrets | undefined): string {
+  return hash(input === undefined ? '' : canonical(input, `input of ${label}`, secrets))
 }
 
 async function inBranch<T>(drive: Drive, parent: string, key: string, fn: () => PromiseLike<T> | T): Promise<T> {
   if ((typeof key !== 'string' && typeof key !== 'number') || typeof fn !== 'function') {
     throw new HoldfastError('INVALID_OPTIONS', `run.branch(): its key must be a string and its function a function, got ${typeof key} and ${typeof fn}`)
   }
-  const as = { type: 'b', name: key } as const
+  const as = { type: 'b', name: drive.attempt.secrets?.hide(String(key)) ?? key } as const
   const step = currentContext()?.step
   const branch = drive.machine.openBranch(parent, as)
   if (branch === undefined) {

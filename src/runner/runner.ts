@@ -16,7 +16,7 @@ import { usageOf } from '../run/usage.ts'
 import type { Agent, AnyAgent } from './agent.ts'
 import { driveAttempt, type Current } from './drive-attempt.ts'
 import { EventStream, type RunStream } from './event-stream.ts'
-import { endedOutcome, open, type OpenAttempt, type Request } from './open.ts'
+import { endedOutcome, open, whole, type OpenAttempt, type Request } from './open.ts'
 import { checkCall, checkFilter, checkRunId, ON_INCOMPLETE, policiesOfCall, resolveOptions, type ResolvedOptions, type RunnerOptions } from './options.ts'
 import type { Outcome } from './outcome.ts'
 import { plainRun } from './plain.ts'
@@ -85,10 +85,18 @@ export interface Runner {
   resolve(runId: string, step: string, decision: DecisionInput, options?: CallOptions & { readonly resume?: boolean }): Promise<Outcome | undefined>
   list(filter?: RunFilter): Promise<RunRow[]>
   get(runId: string): Promise<RunRow | undefined>
-  /** The entries of the run's journal, oldest first. @throws HoldfastError `UNKNOWN_RUN`. */
+  /** The entries of the run's journal, oldest first, with the names of secrets in place of their values, and masked as `redact` says. @throws HoldfastError `UNKNOWN_RUN`. */
   history(runId: string): Promise<readonly Placed[]>
   /** What the run has used so far, over all its attempts. @throws HoldfastError `UNKNOWN_RUN`. */
   usage(runId: string): Promise<RunUsage>
+  /**
+   * A copy to be shown: the names of secrets in place of their values, and masked as `redact` says. For what is not shown by Holdfast itself:
+   * outcomes and errors in a log of your own. Instances of classes other than errors are left as they are.
+   *
+   * @example
+   * try { await runner.resume('ticket-123') } catch (error) { log.error(runner.mask(error)) }
+   */
+  mask(value: unknown): unknown
   /** Ends: running steps may end within `drainMs`, none starts; what is left suspends. Then the store is closed. */
   close(): Promise<void>
 }
@@ -127,6 +135,7 @@ class DefaultRunner implements Runner {
     checkCall('run', options, RUN)
     const known = this.#agent(agent)
     const runId = options.runId === undefined && !this.#options.store ? `run-${randomUUID()}` : checkRunId(options.runId)
+    this.#refuseSecrets(runId, options.threadId)
     if (this.#options.isPlain && options.limits === undefined && options.retry === undefined && options.timeouts === undefined) return this.#runPlain(known, runId, input, options) as Promise<Outcome<Recorded<RESULT>>>
     return this.#drive(options, {
       runId,
@@ -155,7 +164,7 @@ class DefaultRunner implements Runner {
   async resolve(runId: string, step: string, decision: DecisionInput, options: CallOptions & { readonly resume?: boolean } = {}): Promise<Outcome | undefined> {
     checkCall('resolve', options, RESOLVE)
     await this.#ready()
-    await decide(this.#store, checkRunId(runId), step, decision, this.#options.clock.now())
+    await decide(this.#store, checkRunId(runId), step, decision, this.#options.clock.now(), this.#options.secrets)
     const { resume, ...call } = options
     return resume ? this.resume(runId, call) : undefined
   }
@@ -163,20 +172,34 @@ class DefaultRunner implements Runner {
   async list(filter: RunFilter = {}): Promise<RunRow[]> {
     checkFilter(filter)
     await this.#ready()
-    return this.#store.list(filter)
+    const rows = await this.#store.list(filter)
+    const { redaction } = this.#options
+    return redaction ? rows.map((row) => redaction.row(row)) : rows
   }
 
   async get(runId: string): Promise<RunRow | undefined> {
     await this.#ready()
-    return this.#store.get(checkRunId(runId))
+    const row = await this.#store.get(checkRunId(runId))
+    return (row && this.#options.redaction?.row(row)) ?? row
   }
 
   async history(runId: string): Promise<readonly Placed[]> {
+    const entries = await this.#entries(runId)
+    return this.#options.redaction?.entries(entries) ?? entries
+  }
+
+  /** As they are stored. */
+  async #entries(runId: string): Promise<readonly Placed[]> {
     return (await readJournal(this.#store, await this.#row(runId))).entries
   }
 
   async usage(runId: string): Promise<RunUsage> {
-    return usageOf(await this.history(runId))
+    return usageOf(await this.#entries(runId))
+  }
+
+  mask(value: unknown): unknown {
+    const { redaction } = this.#options
+    return redaction ? redaction.value(value) : value
   }
 
   close(): Promise<void> {
@@ -203,7 +226,9 @@ class DefaultRunner implements Runner {
     options.signal?.throwIfAborted()
     const inCall = { ...this.#options, policies: policiesOfCall(this.#options.policies, options) }
     await this.#ready()
-    const onEvent = both(this.#options.onEvent, options.onEvent)
+    const { redaction } = this.#options
+    const tell = both(this.#options.onEvent, options.onEvent)
+    const onEvent = redaction ? (event: StampedEvent): void => tell(redaction.event(event)) : tell
     const opened = await open(this.#store, inCall, { ...asked, allowMismatch: options.allowMismatch ?? false, force: options.force ?? false, ...(options.limits && { limits: options.limits }), onEvent })
     if (opened.type === 'ended') return opened.outcome
     const { attempt } = opened.attempt
@@ -239,6 +264,15 @@ class DefaultRunner implements Runner {
     throw new HoldfastError('UNKNOWN_AGENT', `this runner does not have agent ${JSON.stringify(name)}`, { advice })
   }
 
+  /** They stand in the store as they are, for anybody to look for. */
+  #refuseSecrets(runId: string, threadId: string | undefined): void {
+    const { secrets } = this.#options
+    const inId = secrets?.nameIn(runId)
+    if (inId !== undefined) throw new HoldfastError('INVALID_RUN_ID', `the run id holds the secret ${inId}`, { advice: 'Make it of what the run is about' })
+    const inThread = threadId === undefined ? undefined : secrets?.nameIn(threadId)
+    if (inThread !== undefined) throw new HoldfastError('INVALID_OPTIONS', `threadId holds the secret ${inThread}`)
+  }
+
   #ready(): Promise<void> {
     this.#refuseClosed()
     return (this.#opened ??= this.#store.open().catch((error: unknown) => {
@@ -260,7 +294,7 @@ class DefaultRunner implements Runner {
   }
 
   async #end(row: RunRow): Promise<Outcome> {
-    return endedOutcome(row.runId, await this.history(row.runId))
+    return endedOutcome(row.runId, whole(row.runId, await this.#entries(row.runId), this.#options.secrets))
   }
 }
 
