@@ -113,7 +113,7 @@ export class Redaction {
     if (prototype !== Object.prototype && prototype !== null) return value instanceof URL ? this.#url(value, path) : value
     const copy = {}
     ways.set(way, copy)
-    for (const [key, item] of Object.entries(value)) setOwn(copy, this.#text(key, []), inner(item, key))
+    for (const [key, item] of Object.entries(value)) setOwn(copy, this.#matched(key), inner(item, key))
     return copy
   }
 
@@ -138,11 +138,15 @@ export class Redaction {
   #text(text: string, path: Path): string {
     const inside = this.#paths.length > 0 && /^\s*[[{]/.test(text) ? parsed(text) : undefined
     let shown = inside === undefined ? text : this.#json(inside, text, path)
-    shown = this.#secrets?.hide(shown) ?? shown
-    for (const rule of this.#rules) {
-      if (rule instanceof RegExp) shown = shown.replaceAll(rule, REDACTED)
-      else if (typeof rule === 'function') shown = byFunction(rule, shown, path.join('.'))
-    }
+    shown = this.#matched(shown)
+    for (const rule of this.#rules) if (typeof rule === 'function') shown = byFunction(rule, shown, path.join('.'))
+    return shown
+  }
+
+  /** What is masked in keys too. */
+  #matched(text: string): string {
+    let shown = this.#secrets?.hide(text) ?? text
+    for (const rule of this.#rules) if (rule instanceof RegExp) shown = shown.replaceAll(rule, REDACTED)
     return shown
   }
 
