@@ -26,7 +26,7 @@ const ADVICE: Readonly<Partial<Record<HoldfastErrorCode, (runId: string | undefi
   UNKNOWN_RUN: () => 'holdfast list shows the runs; holdfast run starts one',
   RUN_FAILED: drivesAgain,
   STEP_FAILED: drivesAgain,
-  LIMIT_REACHED: (runId) => `What was done is kept: holdfast resume ${runId ?? 'ID'} goes on under a higher limit, --max-steps N or --max-tokens N`,
+  LIMIT_REACHED: (runId) => `What was done is kept: holdfast resume ${runId ?? 'ID'} goes on under a higher limit, --max-steps N, --max-tokens N or --max-journal-bytes N`,
   RUN_TIMEOUT: (runId) => `What was done is kept: holdfast resume ${runId ?? 'ID'} goes on with more time, --run-ms MS or --deadline TIME`,
   RUN_MISMATCH: () => 'Use another id for another run, holdfast resume to go on with the recorded input, or --allow-mismatch if you know that it fits',
 }

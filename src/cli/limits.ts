@@ -7,6 +7,7 @@ import type { OptionSpec } from './command.ts'
 export const LIMIT_OPTIONS: readonly OptionSpec[] = [
   { name: 'max-steps', value: 'N', text: 'model requests, tool calls and steps that may run, over all attempts' },
   { name: 'max-tokens', value: 'N', text: 'tokens, in and out, after which no model request starts' },
+  { name: 'max-journal-bytes', value: 'N', text: 'bytes of its journal after which no step starts' },
   { name: 'run-ms', value: 'MS', text: 'active time, over all attempts' },
   { name: 'deadline', value: 'TIME', text: 'when its time ends, such as 2026-11-29T18:00:00Z' },
 ]
@@ -19,6 +20,7 @@ export function readLimits({ values }: Arguments): { readonly limits?: RunLimits
   const limits = {
     ...count('maxSteps', 'max-steps', values),
     ...count('maxTokens', 'max-tokens', values),
+    ...count('maxJournalBytes', 'max-journal-bytes', values),
     ...count('runMs', 'run-ms', values),
     ...moment(values['deadline']),
   }

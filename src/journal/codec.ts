@@ -13,6 +13,8 @@ export interface EncodeOptions {
   readonly path?: string
   /** Limit in bytes (UTF-8) of the encoded value's JSON text. Default: none. */
   readonly maxBytes?: number
+  /** The option of createRunner that sets the limit, for messages. Default: `maxResultBytes`. */
+  readonly option?: string
 }
 
 /**
@@ -34,7 +36,7 @@ export interface EncodeOptions {
  * encode({ items: [{ done: () => {} }] }, { path: 'result' }) // throws: result.items[0].done is a function. ...
  */
 export function encode(value: unknown, options: EncodeOptions = {}): Encoded {
-  const { path = 'value', maxBytes } = options
+  const { path = 'value', maxBytes, option } = options
   const place = new Place(path)
   const snapshot = guarded(place, () => takeSnapshot(value, place))
   try {
@@ -45,11 +47,11 @@ export function encode(value: unknown, options: EncodeOptions = {}): Encoded {
     if (maxBytes === undefined || bytesBound <= maxBytes) return encoded
     const size = byteLength(encoded)
     if (size <= maxBytes) return encoded
-    throw tooLarge(path, size, maxBytes)
+    throw tooLarge(path, size, maxBytes, option)
   } catch (error) {
     if (HoldfastError.isInstance(error)) throw error
     const tooLong = error instanceof RangeError && error.message === 'Invalid string length'
-    throw tooLong ? tooLarge(path, undefined, maxBytes) : notStorable(`${path} cannot be encoded`, error)
+    throw tooLong ? tooLarge(path, undefined, maxBytes, option) : notStorable(`${path} cannot be encoded`, error)
   }
 }
 

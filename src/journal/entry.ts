@@ -136,6 +136,8 @@ export interface RunCreated extends At {
 export interface LimitsRecord {
   readonly maxSteps?: number | null
   readonly maxTokens?: number | null
+  /** Of the texts of its entries, UTF-8. */
+  readonly maxJournalBytes?: number | null
   readonly runMs?: number | null
   /** ms since the epoch. */
   readonly deadline?: number | null

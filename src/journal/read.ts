@@ -1,12 +1,14 @@
 /** A run's journal as a whole: checked from its first entry to the newest that the run's row knows of (R15). */
 import { HoldfastError } from '../errors.ts'
 import { damaged, type Placed, type Tip, unlink } from './chain.ts'
-import type { RunRow, Store } from './store.ts'
+import type { RunRow, Store, StoredEntry } from './store.ts'
 
 export interface Journal {
   readonly entries: Placed[]
   /** Where the next entry goes on. */
   readonly tip: Tip
+  /** Of the texts of its entries, UTF-8. */
+  readonly bytes: number
 }
 
 /**
@@ -17,9 +19,13 @@ export interface Journal {
  */
 export async function readJournal(store: Store, row: RunRow): Promise<Journal> {
   const { runId } = row
-  const journal = unlink(runId, await store.read(runId))
+  const stored = await store.read(runId)
+  const journal = { ...unlink(runId, stored), bytes: bytesOf(stored) }
   const ends = journal.tip.seq
   if (ends >= Math.max(1, row.lastSeq)) return journal
   if (!(await store.get(runId))) throw new HoldfastError('UNKNOWN_RUN', `run "${runId}" was removed meanwhile`, { runId, advice: 'Look at list()' })
   throw damaged(runId, ends + 1, `it is missing: the journal ends at entry ${ends}, it had ${row.lastSeq}`)
 }
+
+/** How many bytes (UTF-8) the texts of these entries take. */
+export const bytesOf = (stored: readonly StoredEntry[]): number => stored.reduce((sum, { body }) => sum + Buffer.byteLength(body), 0)

@@ -27,7 +27,7 @@ const prompt = object({ length: count, keep: count, base: optional(text), added:
 const usage = object({ inputTokens: optional(number), outputTokens: optional(number) } satisfies Fields<StepUsage>)
 const file = object({ link: text, file: encoded } satisfies Fields<KeptFile>)
 const limits = object({
-  maxSteps: optional(nullable(number)), maxTokens: optional(nullable(number)), runMs: optional(nullable(number)), deadline: optional(nullable(number)),
+  maxSteps: optional(nullable(number)), maxTokens: optional(nullable(number)), maxJournalBytes: optional(nullable(number)), runMs: optional(nullable(number)), deadline: optional(nullable(number)),
 } satisfies Fields<LimitsRecord>)
 const summary = object({ replayed: map(count), recorded: map(count), unrecorded: list(text) } satisfies Fields<AttemptSummary>)
 

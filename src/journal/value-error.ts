@@ -71,12 +71,12 @@ export function notStorable(message: string, cause?: unknown): HoldfastError {
   return new HoldfastError('VALUE_NOT_STORABLE', message, { advice, cause })
 }
 
-/** `size` undefined: more text than a string can hold. */
-export function tooLarge(path: string, size: number | undefined, maxBytes: number | undefined): HoldfastError {
+/** `size` undefined: more text than a string can hold. `option`: the one of createRunner that sets the limit. */
+export function tooLarge(path: string, size: number | undefined, maxBytes: number | undefined, option = 'maxResultBytes'): HoldfastError {
   const takes = size === undefined ? 'takes more bytes than a text can hold' : `takes ${size} bytes as JSON`
   const limit = maxBytes === undefined ? '' : `, the limit is ${maxBytes}`
   return new HoldfastError('VALUE_TOO_LARGE', path + ' ' + takes + limit, {
-    advice: 'Keep large data elsewhere and pass a reference to it, or raise the limit (maxResultBytes of createRunner)',
+    advice: `Keep large data elsewhere and pass a reference to it, or raise the limit (${option} of createRunner)`,
   })
 }
 

@@ -3,6 +3,7 @@ import type { Clock } from '../core/clock.ts'
 import { HoldfastError } from '../errors.ts'
 import { link, type Tip } from './chain.ts'
 import type { Entry } from './entry.ts'
+import { tooLarge } from './value-error.ts'
 import type { Secrets } from './secrets.ts'
 import type { RunPatch, Store, StoredEntry } from './store.ts'
 
@@ -15,6 +16,8 @@ export interface WriteOptions {
   readonly patch?: RunPatch
   /** The write fails with `INBOX_MOVED` unless this is the newest message. */
   readonly inboxSeq?: number
+  /** The write fails with `VALUE_TOO_LARGE` when its entries take more bytes (UTF-8). `what` names them in the message. */
+  readonly size?: { readonly maxBytes: number; readonly what: string }
 }
 
 interface Write extends WriteOptions {
@@ -29,7 +32,7 @@ export class Writer {
   readonly #token: number
   readonly #clock: Clock
   readonly #secrets: Secrets | undefined
-  readonly #onAppended: (entry: Entry, seq: number) => void
+  readonly #onAppended: (entry: Entry, seq: number, bytes: number) => void
   #tip: Tip
   #queue: Write[] = []
   /** What has to be in the journal before anything that follows it. */
@@ -45,7 +48,7 @@ export class Writer {
     readonly clock: Clock
     readonly secrets?: Secrets | undefined
     /** Called for each entry once it is durable, in order, before its write resolves. */
-    readonly onAppended: (entry: Entry, seq: number) => void
+    readonly onAppended: (entry: Entry, seq: number, bytes: number) => void
   }) {
     this.#store = options.store
     this.#runId = options.runId
@@ -100,20 +103,24 @@ export class Writer {
       return true
     }
     const at = this.#clock.now()
-    const stamped: { entry: Entry; stored: StoredEntry }[] = []
+    const stamped: { entry: Entry; stored: StoredEntry; bytes: number }[] = []
     const ends: number[] = []
     const ahead = this.#ahead
     let tip = this.#tip
-    const add = (unstamped: NewEntry): void => {
+    const add = (unstamped: NewEntry): number => {
       const entry = { ...unstamped, at } as Entry
       const stored = link(tip, entry, this.#secrets)
-      stamped.push({ entry, stored })
+      const bytes = Buffer.byteLength(stored.body)
+      stamped.push({ entry, stored, bytes })
       tip = stored
+      return bytes
     }
     try {
-      ahead.forEach(add)
+      for (const entry of ahead) add(entry)
       for (const write of writes) {
-        write.entries.forEach(add)
+        let bytes = 0
+        for (const entry of write.entries) bytes += add(entry)
+        if (write.size && bytes > write.size.maxBytes) throw tooLarge(write.size.what, bytes, write.size.maxBytes, 'maxStepBytes')
         ends.push(tip.seq)
       }
       const [{ patch, inboxSeq }] = writes as [Write]
@@ -136,7 +143,7 @@ export class Writer {
     }
     this.#tip = tip
     this.#ahead = this.#ahead.slice(ahead.length)
-    for (const { entry, stored } of stamped) this.#onAppended(entry, stored.seq)
+    for (const { entry, stored, bytes } of stamped) this.#onAppended(entry, stored.seq, bytes)
     writes.forEach((write, i) => write.resolve(ends[i]!))
     return true
   }

@@ -29,6 +29,8 @@ export interface RunPolicies {
   readonly replayHoldMs: number
   /** Largest recorded result, bytes. */
   readonly maxResultBytes: number
+  /** Largest record of a step, bytes. */
+  readonly maxStepBytes: number
   /** Whether a run that suspends is kept for another process: its runner has a store. */
   readonly isKept: boolean
 }
@@ -113,6 +115,11 @@ export class Attempt {
 
   write(entries: readonly NewEntry[]): Promise<number> {
     return this.options.writer.write(entries)
+  }
+
+  /** What is recorded of a step. Rejects with `VALUE_TOO_LARGE` too; then nothing of it is in the journal. */
+  writeStep(entries: readonly NewEntry[], what: string): Promise<number> {
+    return this.options.writer.write(entries, { size: { maxBytes: this.policies.maxStepBytes, what } })
   }
 
   emit(event: RunEvent): void {

@@ -15,10 +15,16 @@ export class Budget {
   /** Steps of this attempt that count, and that the journal does not have (yet). */
   readonly #open = new Set<string>()
   #unrecordedTokens = 0
+  #journalBytes = 0
 
   constructor(limits: ResolvedLimits, clock: Clock) {
     this.limits = limits
     this.#clock = clock
+  }
+
+  /** Takes note of so many bytes that were written to the journal. */
+  addBytes(bytes: number): void {
+    this.#journalBytes += bytes
   }
 
   /** Takes note of an entry of the journal, in order. */
@@ -38,12 +44,13 @@ export class Budget {
    * @param isEntered It was entered before, has no effects of its own, and what was done inside it replays: it counts when it ends.
    */
   start({ id, kind }: StepRef, isEntered: boolean): Reached | undefined {
-    const { maxSteps, maxTokens } = this.limits
+    const { maxSteps, maxTokens, maxJournalBytes } = this.limits
     const over = this.#timeOver()
     if (over) return isEntered ? undefined : over
     const tokens = this.#tokens()
     if (kind === 'model' && tokens >= maxTokens) return { limit: 'maxTokens', used: tokens, max: maxTokens }
     if (isEntered) return undefined
+    if (this.#journalBytes >= maxJournalBytes) return { limit: 'maxJournalBytes', used: this.#journalBytes, max: maxJournalBytes }
     const counts = (COUNTED as readonly string[]).includes(kind)
     const steps = countedSteps(this.usage) + this.#open.size
     if (counts && !this.#open.has(id) && steps >= maxSteps) return { limit: 'maxSteps', used: steps, max: maxSteps }

@@ -21,7 +21,7 @@ describe('the limits of a run', () => {
   it('are, each by itself, what its newest call gave, else what its runner says, else none', () => {
     const given = givenLimits([attempt({ maxSteps: 5, maxTokens: 100 }), attempt(), attempt({ maxSteps: 9 }), attempt({ maxTokens: null })])
     expect(given).toEqual({ maxSteps: 9, maxTokens: null })
-    expect(resolveLimits({ maxSteps: 3, maxTokens: 50, runMs: 1_000 }, given)).toEqual({ maxSteps: 9, maxTokens: Infinity, runMs: 1_000, deadline: Infinity })
+    expect(resolveLimits({ maxSteps: 3, maxTokens: 50, runMs: 1_000 }, given)).toEqual({ maxSteps: 9, maxTokens: Infinity, maxJournalBytes: Infinity, runMs: 1_000, deadline: Infinity })
   })
 })
 

@@ -14,6 +14,8 @@ export interface RunLimits {
   readonly maxTokens?: number
   /** Active time, ms: while the run is suspended, or only replays, it stands still. Default: the runner's `timeouts.runMs`. */
   readonly runMs?: number
+  /** Bytes of its journal (UTF-8) after which no step starts; an integer >= 1. A record may go beyond it. */
+  readonly maxJournalBytes?: number
   /** When the run's time ends, whatever it does until then: a Date, or ms since the epoch. */
   readonly deadline?: number | Date
 }
@@ -23,7 +25,7 @@ export type LimitName = keyof RunLimits
 /** Limits with everything filled in; Infinity: none. */
 export type ResolvedLimits = Readonly<Record<LimitName, number>>
 
-/** A limit that was reached. `used` and `max`: steps, tokens, ms, or (deadline) ms since the epoch. */
+/** A limit that was reached. `used` and `max`: steps, tokens, bytes, ms, or (deadline) ms since the epoch. */
 export interface Reached {
   readonly limit: LimitName
   readonly used: number
@@ -35,6 +37,7 @@ const whole = (value: unknown, path: string): void => (value === Infinity ? unde
 const CHECKS = {
   maxSteps: whole,
   maxTokens: whole,
+  maxJournalBytes: whole,
   runMs: (value: unknown, path: string) => (value === Infinity ? undefined : duration(value, path)),
   deadline: (value: unknown, path: string) => {
     if (Number.isNaN(timeOf(value))) throw new HoldfastError('INVALID_POLICY', `${path} must be a Date or a time in ms since the epoch, got ${String(value)}`)
@@ -44,7 +47,7 @@ const CHECKS = {
 const timeOf = (value: unknown): number => (value instanceof Date ? value.getTime() : typeof value === 'number' ? value : NaN)
 
 /** @throws HoldfastError `INVALID_POLICY` with the path, such as `limits.maxSteps must be an integer >= 1, got 0`. */
-export function checkLimits(limits: unknown, path = 'limits', names: readonly LimitName[] = ['maxSteps', 'maxTokens', 'runMs', 'deadline']): void {
+export function checkLimits(limits: unknown, path = 'limits', names: readonly LimitName[] = ['maxSteps', 'maxTokens', 'maxJournalBytes', 'runMs', 'deadline']): void {
   checkObject(limits, path, Object.fromEntries(names.map((name) => [name, CHECKS[name]])))
 }
 
@@ -63,8 +66,10 @@ export function givenLimits(entries: Iterable<{ readonly entry: Entry }>): Limit
 
 /** The limits of a run: what its calls gave comes before what its runner says. */
 export function resolveLimits(runner: RunLimits, given: LimitsRecord = {}): ResolvedLimits {
-  const { maxSteps, maxTokens, runMs, deadline } = { ...recordOf(runner), ...given }
-  return { maxSteps: maxSteps ?? Infinity, maxTokens: maxTokens ?? Infinity, runMs: runMs ?? Infinity, deadline: deadline ?? Infinity }
+  const { maxSteps, maxTokens, maxJournalBytes, runMs, deadline } = { ...recordOf(runner), ...given }
+  return {
+    maxSteps: maxSteps ?? Infinity, maxTokens: maxTokens ?? Infinity, maxJournalBytes: maxJournalBytes ?? Infinity, runMs: runMs ?? Infinity, deadline: deadline ?? Infinity,
+  }
 }
 
 /** The kinds that `maxSteps` counts: what is paid for. A read is the handler's own look at something, an agent has only its steps. */
@@ -77,11 +82,12 @@ export function limitReached(runId: string, { limit, used, max }: Reached, { lab
   const what = {
     maxSteps: () => `run "${runId}" has used ${used} of ${max} steps (limits.maxSteps)`,
     maxTokens: () => `run "${runId}" has used ${used} of ${max} tokens (limits.maxTokens)`,
+    maxJournalBytes: () => `the journal of run "${runId}" has ${used} of ${max} bytes (limits.maxJournalBytes)`,
     runMs: () => `the time of run "${runId}" is over: it was active for ${used} of ${max} ms (timeouts.runMs, limits.runMs)`,
     deadline: () => `the time of run "${runId}" is over: its deadline was ${dateText(max)} (limits.deadline)`,
   }[limit]()
   const higher = limit === 'deadline' ? 'a later one' : String(max * 2)
-  return new HoldfastError(limit === 'maxSteps' || limit === 'maxTokens' ? 'LIMIT_REACHED' : 'RUN_TIMEOUT', label === undefined ? what : `${what}: ${label} did not start`, {
+  return new HoldfastError(limit === 'runMs' || limit === 'deadline' ? 'RUN_TIMEOUT' : 'LIMIT_REACHED', label === undefined ? what : `${what}: ${label} did not start`, {
     runId,
     ...(step !== undefined && { step }),
     ...(cause !== undefined && { cause }),

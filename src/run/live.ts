@@ -13,8 +13,8 @@ import { turnOf } from '../replay/identity.ts'
 import type { Attempt } from './attempt.ts'
 import { inContext } from './current.ts'
 import type { Drive } from './drive.ts'
-import { failed, isLost, messageOf, stored, unknown, unknownOutcome } from './outcome.ts'
-import { consumed, encodedInput, modelParts, record } from './record.ts'
+import { failed, isLost, isTooLarge, messageOf, stored, unknown, unknownOutcome } from './outcome.ts'
+import { consumed, encodedInput, modelParts, record, recordName } from './record.ts'
 import { DOUBTFUL, onLate, reconcile } from './settle.ts'
 import { ofStep, type StepSpec } from './step.ts'
 import { dueAt, waitReason } from './wait-reason.ts'
@@ -101,9 +101,11 @@ async function start(drive: Drive, ticket: Ticket, spec: StepSpec, consumes: Con
       ...modelParts(spec),
     }
     try {
-      await attempt.write([...consumed(ticket.ref.id, consumes), started])
+      await attempt.writeStep([...consumed(ticket.ref.id, consumes), started], recordName(spec, ticket.ref.id))
     } catch (error) {
       if (isLost(error)) return attempt.abort(error)
+      // Its input is: it is not called, and its caller is told.
+      if (isTooLarge(error)) return record(drive, ticket, spec, { outcome: failed(error), asked: [] }, { tries: 0, ms: 0 }, consumes)
       // Refused write-ahead: the code is not called (R2). The run waits for a store that takes the record.
       return drive.hold(ticket, { type: 'not-recorded', step: ticket.ref.id, message: `${spec.label} was not started: ${messageOf(error)}` })
     }

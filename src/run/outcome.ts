@@ -9,10 +9,14 @@ export function stored(spec: StepSpec, value: unknown, step: string): Outcome {
   try {
     return { type: 'value', value: encode(value, options) }
   } catch (error) {
-    if (!spec.claim.effect) return failed(error)
-    const told = new HoldfastError('RESULT_NOT_STORED', `${spec.label} succeeded, but its result could not be stored: ${messageOf(error)}`, { step })
-    return { type: 'unstored', error: encode(told) }
+    return spec.claim.effect ? notStored(spec, error, step) : failed(error)
   }
+}
+
+/** It completed, so it is not made again; its caller is told why the result is missing. */
+export function notStored(spec: StepSpec, error: unknown, step: string): Outcome {
+  const told = new HoldfastError('RESULT_NOT_STORED', `${spec.label} succeeded, but its result could not be stored: ${messageOf(error)}`, { step })
+  return { type: 'unstored', error: encode(told) }
 }
 
 export function failed(error: unknown): Outcome {
@@ -31,6 +35,8 @@ export const unknownOutcome = (spec: StepSpec, what: string, step: string, cause
     step,
     ...(cause instanceof Error && { cause: new Error(cause.message) }),
   })
+
+export const isTooLarge = (error: unknown): error is HoldfastError => HoldfastError.isInstance(error) && error.code === 'VALUE_TOO_LARGE'
 
 export const isLost = (error: unknown): error is HoldfastError => HoldfastError.isInstance(error) && error.code === 'LEASE_LOST'
 

@@ -6,7 +6,8 @@ import type { StepUsage } from '../journal/entry.ts'
 import type { NewEntry } from '../journal/writer.ts'
 import type { Ticket } from '../replay/claim.ts'
 import type { Drive, Ended } from './drive.ts'
-import { isLost, messageOf } from './outcome.ts'
+import { isLost, isTooLarge, messageOf } from './outcome.ts'
+import { reduced } from './reduced.ts'
 import { ofStep, type StepSpec } from './step.ts'
 
 /** Durable before announced (R3). */
@@ -41,13 +42,22 @@ export async function record(
   }
   let seq: number | undefined
   try {
-    seq = await attempt.write([...consumed(ref.id, consumes), entry])
+    seq = await attempt.writeStep([...consumed(ref.id, consumes), entry], recordName(spec, ref.id))
     attempt.countRecorded(ref.kind, ref.id)
   } catch (error) {
     if (isLost(error)) {
       // Another drives the run now, and may be in doubt about this very step: what came of it is told by the inbox.
       if (effect && ok && measured.tries > 0) attempt.options.onLateMessage({ type: 'late-result', step: ref.id, settlement: { type: 'completed', outcome: end.outcome } })
       return attempt.abort(error)
+    }
+    if (isTooLarge(error)) {
+      const { files, ...others } = measured
+      if (files) {
+        attempt.warn('FILE_NOT_KEPT', `${messageOf(error)}; the ${files.length} files that it fetched are not kept, a request after a resume fetches them again`, ref.id)
+        return record(drive, ticket, spec, end, others, consumes)
+      }
+      const outcome = reduced(spec, end.outcome, error, ref.id)
+      if (outcome) return record(drive, ticket, spec, { outcome, asked: [] }, measured, consumes)
     }
     const message = `${spec.label} ended, but the store refused its record: ${messageOf(error)}`
     // Its outcome cannot be made durable, so it cannot be announced; its `started` stands, and with it the doubt.
@@ -60,6 +70,9 @@ export async function record(
   drive.ended(ticket, end, seq)
   if (effect) drive.wake()
 }
+
+/** For the message where it is too large. */
+export const recordName = (spec: StepSpec, step: string): string => `the record of ${spec.label} (step ${step})`
 
 export const consumed = (step: string, consumes: Consumption): NewEntry[] =>
   consumes.effects.length + consumes.decisions.length > 0 ? [{ type: 'consumed', step, ...consumes }] : []

@@ -96,7 +96,7 @@ async function complete(opened: OpenAttempt, value: unknown): Promise<Outcome> {
   const { attempt } = opened
   let result
   try {
-    result = encode(value, { path: 'result' })
+    result = encode(value, { path: 'result', maxBytes: attempt.policies.maxStepBytes, option: 'maxStepBytes' })
   } catch (error) {
     return failWith(opened, error, [])
   }

@@ -4,7 +4,7 @@ import { START, link, unlink, type Placed, type Tip } from '../journal/chain.ts'
 import { decode, encode } from '../journal/codec.ts'
 import { FORMAT, type Entry, type RunCreated } from '../journal/entry.ts'
 import { fingerprint } from '../journal/fingerprint.ts'
-import { readJournal } from '../journal/read.ts'
+import { bytesOf, readJournal } from '../journal/read.ts'
 import { unsealed, type Secrets } from '../journal/secrets.ts'
 import type { RunRow, Store } from '../journal/store.ts'
 import { Writer, type NewEntry } from '../journal/writer.ts'
@@ -81,7 +81,8 @@ export async function open(store: Store, options: ResolvedOptions, request: Requ
     if (!lease) continue
     try {
       // Whoever had the run before may have ended it between our looking and our taking the lease.
-      const read = unlink(runId, await store.read(runId, tip.seq), tip)
+      const newer = await store.read(runId, tip.seq)
+      const read = unlink(runId, newer, tip)
       const rest = { tip: read.tip, entries: whole(runId, read.entries, options.secrets) }
       const end = endOf(runId, rest.entries)
       if (end) {
@@ -89,7 +90,7 @@ export async function open(store: Store, options: ResolvedOptions, request: Requ
         await store.append(runId, { token: lease.token, entries: [], patch: { status: end.status, release: true }, now: options.clock.now() })
         return { type: 'ended', outcome: end }
       }
-      const opened = await begin(store, options, request, { entries: [...entries, ...rest.entries], tip: rest.tip, created, agent, lease, former: owned.former, mismatches })
+      const opened = await begin(store, options, request, { entries: [...entries, ...rest.entries], bytes: journal.bytes + bytesOf(newer), tip: rest.tip, created, agent, lease, former: owned.former, mismatches })
       lost.attempt = opened.attempt
       return { type: 'attempt', attempt: opened }
     } catch (error) {
@@ -102,7 +103,7 @@ export async function open(store: Store, options: ResolvedOptions, request: Requ
 }
 
 async function begin(store: Store, options: ResolvedOptions, request: Request, found: {
-  entries: Placed[]; tip: Tip; created: RunCreated; agent: AnyAgent; lease: Lease; former: Attempt['options']['former']; mismatches: readonly string[]
+  entries: Placed[]; bytes: number; tip: Tip; created: RunCreated; agent: AnyAgent; lease: Lease; former: Attempt['options']['former']; mismatches: readonly string[]
 }): Promise<OpenAttempt> {
   const { runId } = request
   const { created, agent, lease, former, entries } = found
@@ -112,9 +113,10 @@ async function begin(store: Store, options: ResolvedOptions, request: Request, f
   const budget = new Budget(resolveLimits(options.limits, { ...givenLimits(entries), ...limits }), options.clock)
   const writer = new Writer({
     store, runId, token: lease.token, tip: found.tip, clock: options.clock, secrets: options.secrets,
-    onAppended: (entry, seq) => {
+    onAppended: (entry, seq, bytes) => {
       history.apply(entry, seq)
       budget.apply(entry)
+      budget.addBytes(bytes)
       late.attempt?.noteAttempt(entry)
     },
   })
@@ -129,6 +131,7 @@ async function begin(store: Store, options: ResolvedOptions, request: Request, f
     },
   })
   late.attempt = attempt
+  budget.addBytes(found.bytes)
   for (const { entry, seq } of entries) {
     history.apply(entry, seq)
     budget.apply(entry)
@@ -184,7 +187,7 @@ async function create(store: Store, options: ResolvedOptions, { runId, start }: 
   const at = options.clock.now()
   const entry: Entry = {
     type: 'run-created', at, format: FORMAT, runId, agent: start.agent.name, version: start.agent.version,
-    input: encode(start.input, { path: 'input' }),
+    input: encode(start.input, { path: 'input', maxBytes: options.policies.maxStepBytes, option: 'maxStepBytes' }),
     ...(start.threadId !== undefined && { threadId: start.threadId }),
   }
   await store.create({ runId, agent: start.agent.name, threadId: start.threadId ?? null, createdAt: at, entries: [link(START, entry, options.secrets)] })

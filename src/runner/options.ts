@@ -22,7 +22,7 @@ export interface RunnerOptions {
   /** Time limits, ms. Default: none. */
   readonly timeouts?: TimeoutPolicy
   /** What each run may use in all, over its attempts; a call can give its run others. Default: none. */
-  readonly limits?: Pick<RunLimits, 'maxSteps' | 'maxTokens'>
+  readonly limits?: Pick<RunLimits, 'maxSteps' | 'maxTokens' | 'maxJournalBytes'>
   /** What becomes of a call in doubt whose tool does not say. Default `refuse`: the run waits for `resolve`. */
   readonly onIncompleteTool?: OnIncompleteTool
   /** What becomes of recorded answers when the model, settings, system text or tools changed since. Default `replay`: they stand, with a warning. */
@@ -39,6 +39,11 @@ export interface RunnerOptions {
   readonly stallAfter?: number
   /** Largest result of a tool or step that is recorded, bytes of its JSON. Default 4194304. */
   readonly maxResultBytes?: number
+  /**
+   * Largest record of a step, bytes of its JSON: its start with the input, or its end with the result, the files that it fetched and what it asks
+   * for; so of what a model answers, too, and of the input and the result of a run. Default 16777216, or four times `maxResultBytes` where that is more.
+   */
+  readonly maxStepBytes?: number
   /**
    * Values by name, at least 8 characters each, such as `{ STRIPE_KEY: process.env.STRIPE_KEY! }`. In all that is stored or shown the name
    * stands in place of the value, also inside longer texts, URLs, JSON texts and base64; the run sees the value, live and replayed. It may be
@@ -77,7 +82,7 @@ export interface ResolvedOptions {
 }
 
 const KNOWN: ReadonlySet<string> = new Set([
-  'agents', 'store', 'retry', 'timeouts', 'limits', 'onIncompleteTool', 'onConfigChange', 'leaseMs', 'idleMs', 'replayHoldMs', 'drainMs', 'stallAfter', 'maxResultBytes', 'secrets', 'redact', 'onEvent', 'clock', 'random',
+  'agents', 'store', 'retry', 'timeouts', 'limits', 'onIncompleteTool', 'onConfigChange', 'leaseMs', 'idleMs', 'replayHoldMs', 'drainMs', 'stallAfter', 'maxResultBytes', 'maxStepBytes', 'secrets', 'redact', 'onEvent', 'clock', 'random',
 ] satisfies (keyof RunnerOptions)[])
 
 export const ON_INCOMPLETE = ['refuse', 'rerun', 'skip', 'reconcile'] as const satisfies readonly OnIncompleteTool[]
@@ -88,7 +93,8 @@ export function resolveOptions(options: RunnerOptions): ResolvedOptions {
   for (const key of Object.keys(options)) if (!KNOWN.has(key)) throw invalid(`${key} is not an option of createRunner`, `The options are ${[...KNOWN].join(', ')}`)
   const { store, clock = systemClock, random = systemRandom } = options
   if (store !== undefined && typeof store.append !== 'function') throw invalid('store must be a store, such as sqliteStore("runs.db")')
-  if (options.limits !== undefined) checkLimits(options.limits, 'limits', ['maxSteps', 'maxTokens'])
+  if (options.limits !== undefined) checkLimits(options.limits, 'limits', ['maxSteps', 'maxTokens', 'maxJournalBytes'])
+  const maxResultBytes = duration('maxResultBytes', options.maxResultBytes, 4 * 1024 * 1024)
   const policies: RunPolicies = Object.freeze({
     retry: resolveRetry(options.retry),
     timeouts: resolveTimeouts(options.timeouts),
@@ -96,7 +102,8 @@ export function resolveOptions(options: RunnerOptions): ResolvedOptions {
     onConfigChange: oneOf('onConfigChange', options.onConfigChange, ['replay', 'diverge', 'refuse'], 'replay'),
     idleMs: duration('idleMs', options.idleMs, 500),
     replayHoldMs: duration('replayHoldMs', options.replayHoldMs, 100),
-    maxResultBytes: duration('maxResultBytes', options.maxResultBytes, 4 * 1024 * 1024),
+    maxResultBytes,
+    maxStepBytes: count('maxStepBytes', options.maxStepBytes, Math.max(16 * 1024 * 1024, Math.ceil(4 * maxResultBytes))),
     isKept: store !== undefined,
   })
   const secrets = Secrets.of(options.secrets)

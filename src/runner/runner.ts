@@ -30,7 +30,7 @@ export interface CallOptions {
   /** Drives a stalled run once more. Default false. */
   readonly force?: boolean
   /**
-   * What the run may use in all, over its attempts: `maxSteps`, `maxTokens`, `runMs`, `deadline`. They stand in its journal, before what
+   * What the run may use in all, over its attempts: `maxSteps`, `maxTokens`, `maxJournalBytes`, `runMs`, `deadline`. They stand in its journal, before what
    * the runner says, until another call gives others: to go on with a run that has used them up, resume it with higher ones.
    */
   readonly limits?: RunLimits

@@ -13,9 +13,9 @@ export function usedText({ steps, inputTokens, outputTokens, activeMs }: RunUsag
 }
 
 /** `maxSteps 20, runMs 10m00s, maxTokens none`; empty: no call gave any. */
-export function limitsText({ maxSteps, maxTokens, runMs, deadline }: LimitsRecord): string {
+export function limitsText({ maxSteps, maxTokens, maxJournalBytes, runMs, deadline }: LimitsRecord): string {
   const texts = [
-    ['maxSteps', maxSteps, String], ['maxTokens', maxTokens, String], ['runMs', runMs, durationText], ['deadline', deadline, timeText],
+    ['maxSteps', maxSteps, String], ['maxTokens', maxTokens, String], ['maxJournalBytes', maxJournalBytes, String], ['runMs', runMs, durationText], ['deadline', deadline, timeText],
   ] as const
   return texts.flatMap(([name, value, text]) => (value === undefined ? [] : [`${name} ${value === null ? 'none' : text(value)}`])).join(', ')
 }
