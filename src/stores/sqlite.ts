@@ -69,7 +69,7 @@ function storeAt(file: string, options: Required<SqliteStoreOptions>, clock: Clo
       if (!opening) {
         const attempt = whenFree(() => {
           refuseEphemeralDisk(file, options)
-          return connection(openFile(file, options.create), file)
+          return connection(openFile(file, options.create, options.readOnly), file)
         })
         opening = attempt
         attempt.catch(() => {
@@ -100,8 +100,8 @@ function storeAt(file: string, options: Required<SqliteStoreOptions>, clock: Clo
 }
 
 /** Asked when the store is opened, not when it is made: a build on such a host may well import the module that makes it. */
-function refuseEphemeralDisk(file: string, { ephemeral }: Required<SqliteStoreOptions>): void {
-  const host = ephemeral ? undefined : ephemeralDisk(process.env)
+function refuseEphemeralDisk(file: string, { ephemeral, readOnly }: Required<SqliteStoreOptions>): void {
+  const host = ephemeral || readOnly ? undefined : ephemeralDisk(process.env)
   if (host === undefined) return
   throw new HoldfastError('STORE_EPHEMERAL', `${file} would not last: the disk of ${host} is thrown away with the process`, {
     advice: 'Use a store on a server, or pass { ephemeral: true } when runs may be lost or the path is on a volume that stays',

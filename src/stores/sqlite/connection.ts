@@ -43,7 +43,7 @@ export function connection(database: DatabaseSync, file: string): Connection {
 }
 
 /** SQLite has already rolled back by itself after some errors (a full disk, an I/O error); a second ROLLBACK is then refused. */
-function rollback(database: DatabaseSync): void {
+export function rollback(database: DatabaseSync): void {
   try {
     database.exec('ROLLBACK')
   } catch {

@@ -52,7 +52,7 @@ function readHeader(file: string): { applicationId: number; format: number } {
  * `immutable` keeps SQLite from locking, from recovering what the other program left, and from creating `-wal` and `-shm` beside it.
  * Node 22.13 and 22.14 take no URL: there a read-only connection is next best (it may leave an empty `-wal` beside a foreign file).
  */
-function openUntouched(file: string): DatabaseSync {
+export function openUntouched(file: string): DatabaseSync {
   const { DatabaseSync } = loadSqlite()
   const url = pathToFileURL(file)
   url.searchParams.set('immutable', '1')

@@ -9,6 +9,7 @@ import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import type { Store } from '../../journal/store.ts'
 import { entries, newRun, T0 } from '../conformance/sample.ts'
 import { sqliteStore } from '../sqlite.ts'
+import { sqliteFileFaults } from './integrity.ts'
 import { FORMAT } from './schema.ts'
 
 function newFolder(): string {
@@ -291,5 +292,66 @@ describe('a host whose disk does not last', () => {
     await store.open()
     await store.close()
     expect(existsSync(file)).toBe(true)
+  })
+})
+
+describe('a store that only reads', () => {
+  const readOnly = async (file: string): Promise<Store> => {
+    const store = sqliteStore(file, { readOnly: true })
+    onTestFinished(() => store.close())
+    await store.open()
+    return store
+  }
+  const NO_CHANGE = process.versions.node.startsWith('22.13') || process.versions.node.startsWith('22.14') ? it.skip : it
+
+  NO_CHANGE('reads what is there, refuses what writes, and leaves the file and what lies beside it as it is', async () => {
+    const file = await filledFile()
+    const before = contentOf(dirname(file))
+    const store = await readOnly(file)
+    expect((await store.read('a')).length).toBe(200)
+    await expect(store.create(newRun('b'))).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
+    await expect(store.append('a', { token: 0, entries: entries(201, 201), now: T0 })).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
+    await store.close()
+    expect(contentOf(dirname(file))).toEqual(before)
+  })
+
+  it('reads what another process has just written, which is in the log', async () => {
+    const file = await filledFile()
+    const writing = await opened(file)
+    await writing.append('a', { token: 0, entries: entries(201, 202), now: T0 })
+    expect((await (await readOnly(file)).read('a')).length).toBe(202)
+  })
+
+  it('makes none', async () => {
+    const folder = newFolder()
+    await expect(sqliteStore(join(folder, 'below', 'runs.db'), { readOnly: true }).open()).rejects.toMatchObject({ code: 'STORE_NOT_FOUND' })
+    expect(readdirSync(folder)).toEqual([])
+  })
+
+  it('is not refused on a disk that does not last', async () => {
+    const file = await filledFile()
+    vi.stubEnv('VERCEL', '1')
+    onTestFinished(() => void vi.unstubAllEnvs())
+    expect(await (await readOnly(file)).list()).toHaveLength(1)
+  })
+})
+
+describe('sqliteFileFaults', () => {
+  it('finds nothing in a whole file, and leaves it as it is', async () => {
+    const file = await filledFile()
+    expect(sqliteFileFaults(file)).toEqual([])
+  })
+
+  it('finds a journal without its run', async () => {
+    const file = await filledFile()
+    inSqlite(file, 'PRAGMA foreign_keys = OFF', `INSERT INTO journal VALUES (99, 1, '{}', '')`)
+    expect(sqliteFileFaults(file)).toEqual(['row 201 of table journal belongs to no run'])
+  })
+
+  it('finds an index that does not fit its table', async () => {
+    const file = await filledFile()
+    const { rootpage } = new DatabaseSync(file, { readOnly: true }).prepare(`SELECT rootpage FROM sqlite_schema WHERE name = 'runs_by_status'`).get() as { rootpage: number }
+    overwrite(file, rootpage * 4096 - 9, 0x78) // the status, at the end of its page
+    expect(sqliteFileFaults(file).join()).toContain('missing from index runs_by_status')
   })
 })

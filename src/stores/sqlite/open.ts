@@ -1,19 +1,20 @@
 /** Opens a store's file. What is found there has its own outcome each, and none of them is "start again and overwrite". */
-import { statSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
 import type { Stats } from 'node:fs'
 import type { DatabaseSync } from 'node:sqlite'
 import { HoldfastError } from '../../errors.ts'
 import { createFile } from './create.ts'
 import { corrupt, isBusy, storeFailure } from './failure.ts'
-import { checkFormat, identify, notDatabase } from './identity.ts'
+import { checkFormat, identify, notDatabase, openUntouched } from './identity.ts'
 import { loadSqlite } from './load.ts'
+import { migrateFile } from './migrate.ts'
 import { FORMAT } from './schema.ts'
 
 /** One page of the smallest size that SQLite has, in bytes. */
 const SMALLEST_DATABASE = 512
 
 /**
- * Opens `file`, making it when it is absent and `create` says so.
+ * Opens `file`, making it when it is absent and `create` says so; `readOnly` leaves it and what lies beside it as it is.
  *
  * | found | outcome |
  * |---|---|
@@ -24,15 +25,15 @@ const SMALLEST_DATABASE = 512
  * | ours, damaged | `STORE_CORRUPT` |
  * | a folder, a device; no permission to read and write | `STORE_UNAVAILABLE` |
  */
-export function openFile(file: string, create: boolean): DatabaseSync {
+export function openFile(file: string, create: boolean, readOnly = false): DatabaseSync {
   try {
     if (!checkFound(file)) {
-      if (!create) throw new HoldfastError('STORE_NOT_FOUND', `${file} does not exist`, { advice: 'Check the path' })
+      if (!create || readOnly) throw new HoldfastError('STORE_NOT_FOUND', `${file} does not exist`, { advice: 'Check the path' })
       createFile(file)
       if (!checkFound(file)) throw unavailable(file, 'it is a link to a file that does not exist')
     }
     identify(file)
-    return connect(file)
+    return readOnly ? connectToRead(file) : connect(file)
   } catch (error) {
     throw isBusy(error) ? error : storeFailure(error, file)
   }
@@ -63,7 +64,9 @@ function connect(file: string): DatabaseSync {
   try {
     database.exec('PRAGMA busy_timeout = 0; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON')
     useWal(database)
-    checkContent(database, file)
+    checkVersion(database, file)
+    migrateFile(database)
+    checkTables(database, file)
     // SQLite opens a file that it may not write read-only and says so at the first write, for which BEGIN IMMEDIATE does not count.
     database.exec(`BEGIN IMMEDIATE; PRAGMA user_version = ${FORMAT}; ROLLBACK`)
     return database
@@ -85,10 +88,32 @@ function useWal(database: DatabaseSync): void {
   }
 }
 
-/** What the header could not say: the format as of the newest commit, and that the tables are there. Its cost does not grow with the file. */
-function checkContent(database: DatabaseSync, file: string): void {
+/**
+ * Without a log beside it nobody has the file open at the moment, and there is no need for locks, for which SQLite would make files
+ * beside it and leave them there. Somebody may open it meanwhile: then what is read may not fit together.
+ */
+function connectToRead(file: string): DatabaseSync {
+  const { DatabaseSync } = loadSqlite()
+  const database = existsSync(`${file}-wal`) ? new DatabaseSync(file, { readOnly: true }) : openUntouched(file)
+  try {
+    database.exec('PRAGMA busy_timeout = 0')
+    checkVersion(database, file)
+    checkTables(database, file)
+    return database
+  } catch (error) {
+    database.close()
+    throw error
+  }
+}
+
+/** The format as of the newest commit, which may be in the log. */
+function checkVersion(database: DatabaseSync, file: string): void {
   const { format } = database.prepare('SELECT user_version AS format FROM pragma_user_version').get() as { format: number }
   checkFormat(file, format)
+}
+
+/** What the header could not say. Its cost does not grow with the file. */
+function checkTables(database: DatabaseSync, file: string): void {
   const { tables } = database
     .prepare(`SELECT count(*) AS tables FROM sqlite_schema WHERE type = 'table' AND name IN ('runs', 'journal', 'inbox')`)
     .get() as { tables: number }

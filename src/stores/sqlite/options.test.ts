@@ -9,6 +9,7 @@ describe('the arguments of sqliteStore', () => {
     [{ busyTimeoutMs: Infinity }, 'busyTimeoutMs must be an integer >= 0, got Infinity'],
     [{ busyTimeoutMs: '5' }, 'busyTimeoutMs must be an integer >= 0, got 5'],
     [{ create: 'no' }, 'create must be true or false, got no'],
+    [{ readOnly: 'yes' }, 'readOnly must be true or false, got yes'],
     [{ ephemeral: 1 }, 'ephemeral must be true or false, got 1'],
     [{ readonly: true }, 'sqliteStore has no option "readonly"'],
     [{ toString: 1 }, 'sqliteStore has no option "toString"'],
@@ -18,7 +19,7 @@ describe('the arguments of sqliteStore', () => {
 
   it('fills in the defaults, also for an option that is undefined', () => {
     const given: Record<string, undefined> = { create: undefined }
-    expect(checkOptions(given)).toEqual({ create: true, ephemeral: false, busyTimeoutMs: 5000 })
+    expect(checkOptions(given)).toEqual({ create: true, readOnly: false, ephemeral: false, busyTimeoutMs: 5000 })
   })
 
   it.each(['', ':memory:', 'file:runs.db', 'FILE:///tmp/runs.db?mode=memory', 'a\0b'])('refuses the path %j', (path) => {

@@ -4,13 +4,15 @@ import { HoldfastError } from '../../errors.ts'
 export interface SqliteStoreOptions {
   /** The file is made, with the folders above it, when it is absent. Default true; with false that is `STORE_NOT_FOUND`. */
   readonly create?: boolean
+  /** Only to read: nothing is made or changed, and what writes throws `STORE_UNAVAILABLE`. Default false. */
+  readonly readOnly?: boolean
   /** Accepts a host whose disk does not outlive the process (serverless). Default false: `open` throws `STORE_EPHEMERAL` there. */
   readonly ephemeral?: boolean
   /** How long a call waits while other processes write, in ms; then it throws `STORE_UNAVAILABLE`. Default 5000. */
   readonly busyTimeoutMs?: number
 }
 
-export const SQLITE_DEFAULTS: Required<SqliteStoreOptions> = Object.freeze({ create: true, ephemeral: false, busyTimeoutMs: 5000 })
+export const SQLITE_DEFAULTS: Required<SqliteStoreOptions> = Object.freeze({ create: true, readOnly: false, ephemeral: false, busyTimeoutMs: 5000 })
 
 /** The options with their defaults. Throws `INVALID_OPTIONS` naming the option. */
 export function checkOptions(options: SqliteStoreOptions): Required<SqliteStoreOptions> {
@@ -19,15 +21,17 @@ export function checkOptions(options: SqliteStoreOptions): Required<SqliteStoreO
   }
   const {
     create = SQLITE_DEFAULTS.create,
+    readOnly = SQLITE_DEFAULTS.readOnly,
     ephemeral = SQLITE_DEFAULTS.ephemeral,
     busyTimeoutMs = SQLITE_DEFAULTS.busyTimeoutMs,
   } = options
   if (typeof create !== 'boolean') throw invalid(`create must be true or false, got ${String(create)}`)
+  if (typeof readOnly !== 'boolean') throw invalid(`readOnly must be true or false, got ${String(readOnly)}`)
   if (typeof ephemeral !== 'boolean') throw invalid(`ephemeral must be true or false, got ${String(ephemeral)}`)
   if (!Number.isInteger(busyTimeoutMs) || busyTimeoutMs < 0) {
     throw invalid(`busyTimeoutMs must be an integer >= 0, got ${String(busyTimeoutMs)}`)
   }
-  return { create, ephemeral, busyTimeoutMs }
+  return { create, readOnly, ephemeral, busyTimeoutMs }
 }
 
 /** Refuses what SQLite would take for something else than the path of a file. */
