@@ -3,6 +3,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { memoryStore, sqliteStore, type Store } from '../../src/index.ts'
+import { encryptedStore } from '../../src/stores/encrypted.ts'
 
 export interface Place {
   /** A store on the data: each call gives what another process would open. */
@@ -41,3 +42,17 @@ function sqlitePlace(): Place {
 }
 
 export const STORES: readonly Kind[] = [{ kind: 'memory', make: memoryPlace }, { kind: 'sqlite', make: sqlitePlace }]
+
+const KEYS = { keys: { test: Buffer.alloc(32, 7) }, current: 'test' }
+
+/** The same, and an encrypted one of each. */
+export const ALL_STORES: readonly Kind[] = [
+  ...STORES,
+  ...STORES.map(({ kind, make }) => ({
+    kind: `encrypted ${kind}`,
+    make: (): Place => {
+      const place = make()
+      return { ...place, open: () => encryptedStore(place.open(), KEYS) }
+    },
+  })),
+]
