@@ -1,6 +1,6 @@
 /** Retry, broken streams and time limits through the AI SDK's loops (R11-R13; A1-A9, A19, B1-B2, B8, B10). */
 import type { LanguageModelV4StreamPart } from '@ai-sdk/provider'
-import { APICallError, generateText, stepCountIs, streamText, tool, ToolLoopAgent } from 'ai'
+import { APICallError, createUIMessageStreamResponse, generateText, stepCountIs, streamText, tool, ToolLoopAgent, toUIMessageStream, type StreamTextResult, type ToolSet } from 'ai'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { createRunner, defineAgent, durable, durableTools, memoryStore, type RunEvent, type RunnerOptions } from '../src/index.ts'
@@ -76,20 +76,35 @@ describe('a stream that breaks', () => {
     expect(model.requests).toHaveLength(3)
   })
 
-  for (const mode of ['text', 'textStream', 'fullStream', 'agent stream'] as const) {
-    it(`is an error for who reads ${mode}`, async () => {
+  const readAll = async (stream: AsyncIterable<unknown>): Promise<unknown[]> => {
+    const all: unknown[] = []
+    for await (const part of stream) all.push(part)
+    return all
+  }
+
+  const WAYS = {
+    text: (result) => result.text,
+    finishReason: (result) => result.finishReason,
+    steps: (result) => result.steps,
+    textStream: (result) => readAll(result.textStream),
+    fullStream: (result) => readAll(result.fullStream),
+    'the UI message stream': (result) => readAll(toUIMessageStream({ stream: result.stream })),
+    'the UI message stream response': (result) => createUIMessageStreamResponse({ stream: toUIMessageStream({ stream: result.stream }) }).text(),
+    'the text stream response': (result) => result.toTextStreamResponse().text(),
+  } as const satisfies Record<string, (result: StreamTextResult<ToolSet, never, never>) => unknown>
+
+  for (const mode of Object.keys(WAYS) as (keyof typeof WAYS)[]) {
+    it.each([['streamText'], ['ToolLoopAgent']] as const)(`is an error for who reads ${mode}, in %s`, async (loop) => {
       const model = streaming(() => [...text('par', 'tial'), { type: 'error', error: Object.assign(new Error('bad key'), { statusCode: 401 }) }])
-      const seen: string[] = []
+      const seen: unknown[] = []
       const agent = defineAgent('a', async (run) => {
-        if (mode === 'agent stream') return (await new ToolLoopAgent({ model: run.model(model) }).stream({ prompt: 'x' })).text
-        const result = streamText({ model: run.model(model), prompt: 'x', onError: () => {} })
-        if (mode === 'text') return result.text
-        if (mode === 'textStream') for await (const t of result.textStream) seen.push(t)
-        else for await (const part of result.fullStream) if (part.type === 'error') throw part.error
-        return 'ended without an error'
+        const result = loop === 'streamText' ? streamText({ model: run.model(model), prompt: 'x', onError: () => {} }) : await new ToolLoopAgent({ model: run.model(model) }).stream({ prompt: 'x' })
+        seen.push(await Promise.resolve(WAYS[mode](result as never)).catch((error: unknown) => error))
+        return result
       })
       const runner = createRunner({ agents: [agent], store: memoryStore(), ...quick })
       await expect(runner.run(agent, {}, { runId: 'r' })).rejects.toMatchObject({ code: 'STEP_FAILED' })
+      expect(seen).toEqual([expect.any(Error)])
       expect(model.requests).toHaveLength(1)
     })
   }

@@ -1,23 +1,23 @@
 /** A step that is not answered from the journal: guarded, written ahead, executed, recorded (R2, R3, R6). */
 import { sleep } from '../core/clock.ts'
-import { notify } from '../core/notify.ts'
 import type { Consumption } from '../effects/guard.ts'
 import type { Effect } from '../effects/ledger.ts'
 import { decode } from '../journal/codec.ts'
 import type { AskedCall, DoubtCause, Outcome, SuspendReason } from '../journal/entry.ts'
 import type { NewEntry } from '../journal/writer.ts'
 import { HoldfastError } from '../errors.ts'
-import { execute, nextDelay, type Execution, type ResolvedRetry, type TryContext } from '../reliability/index.ts'
+import { execute, type Execution, type TryContext } from '../reliability/index.ts'
 import type { Ticket } from '../replay/claim.ts'
 import { turnOf } from '../replay/identity.ts'
 import type { Attempt } from './attempt.ts'
 import { inContext } from './current.ts'
 import type { Drive } from './drive.ts'
+import { delayed, driveAgain, retryOf, tooLate, type FailedExecution } from './long-wait.ts'
 import { failed, isLost, isTooLarge, messageOf, stored, unknown, unknownOutcome } from './outcome.ts'
 import { consumed, encodedInput, modelParts, record, recordName } from './record.ts'
 import { DOUBTFUL, onLate, reconcile } from './settle.ts'
 import { ofStep, type StepSpec } from './step.ts'
-import { dueAt, waitReason } from './wait-reason.ts'
+import { dueAt, stillOnItsWay, waitReason } from './wait-reason.ts'
 
 export async function performLive(drive: Drive, ticket: Ticket, spec: StepSpec): Promise<void> {
   const { attempt } = drive
@@ -50,6 +50,9 @@ export async function performLive(drive: Drive, ticket: Ticket, spec: StepSpec):
       case 'reconcile':
         attempt.emit({ type: 'step-in-doubt', ...ofStep(verdict.effect.step), cause: 'reconcile' })
         await reconcile(drive, ticket, spec, verdict.effect)
+        break
+      case 'hold':
+        await drive.park(ticket, stillOnItsWay(ticket))
         break
       case 'wait': {
         const effects = verdict.effects.map((effect) => effect.step.id)
@@ -213,7 +216,8 @@ async function finish(drive: Drive, ticket: Ticket, spec: StepSpec, execution: E
   // The run's time is over: its drive ends, and nothing is decided about its steps.
   if (execution.ending === 'deadline' && attempt.budget.over) return
   if (execution.error instanceof SurroundingsEnded) return drive.ended(ticket, { outcome: failed(execution.error), asked: [] }, undefined)
-  if (execution.ending === 'passed-on' && execution.tries < spec.retry.maxAttempts && isDrivenAgain(drive, ticket, spec, execution)) return
+  const again = execution.ending === 'passed-on' && tries < spec.retry.maxAttempts ? driveAgain(drive, ticket, spec, execution) : undefined
+  if (again === true) return
   if (execution.abandoned) attempt.abandoned.add(ticket.ref.id)
   const isTimeout = HoldfastError.isInstance(execution.error) && execution.error.code === 'STEP_TIMEOUT'
   const cause = doubtAfter(execution, isTimeout)
@@ -222,7 +226,7 @@ async function finish(drive: Drive, ticket: Ticket, spec: StepSpec, execution: E
     const error = unknownOutcome(spec, messageOf(execution.error), ticket.ref.id, execution.error)
     return record(drive, ticket, spec, { outcome: unknown(cause, error), asked: [] }, { tries, ms })
   }
-  const error = spec.failure?.(execution.error, tries, execution.resumeAt) ?? execution.error
+  const error = spec.failure?.(execution.error, tries, again ?? execution.resumeAt) ?? execution.error
   // An agent has only its inner steps: they replay, and fail it again where they failed it. The error is theirs.
   if (ticket.ref.kind === 'agent') return drive.ended(ticket, { outcome: failed(error), asked: [], thrown: { error } }, undefined)
   // It would have to wait longer than the run has time: what comes of it under a new budget is open.
@@ -233,46 +237,7 @@ async function finish(drive: Drive, ticket: Ticket, spec: StepSpec, execution: E
   return record(drive, ticket, spec, { outcome: failed(error), asked: [] }, { tries, ms })
 }
 
-type Failed = Execution<unknown> & { readonly type: 'failed' }
-
-/** A run that nobody keeps cannot be suspended until then. */
-const retryOf = ({ attempt }: Drive, { retry }: StepSpec): ResolvedRetry => (attempt.policies.isKept ? retry : { ...retry, onLongWait: 'fail' })
-
-/** The step may not be tried again before `until`, also where the handler is driven again in this attempt. */
-function delayed({ attempt }: Drive, { ref }: Ticket, { label }: StepSpec, { error, tries }: Exclude<Execution<unknown>, { type: 'ok' }>, until: number): SuspendReason {
-  const message = `${label} may be tried again at ${new Date(until).toISOString()}: ${messageOf(error)}`
-  const reason = { type: 'retry-after', step: ref.id, message, until, tries } as const
-  attempt.delay(reason)
-  return reason
-}
-
-/** The wait ends behind the deadline of the run, which does not stand still. */
-function tooLate(drive: Drive, { ref }: Ticket, until: number, cause?: unknown): void {
-  const { deadline } = drive.attempt.budget.limits
-  drive.end({ type: 'limit', reached: { limit: 'deadline', used: until, max: deadline }, step: ref.id, ...(cause !== undefined && { cause }) })
-}
-
-/** Parts of a broken stream were passed on: the handler starts over, after the wait that would have been waited inline. False: there is no time for it. */
-function isDrivenAgain(drive: Drive, ticket: Ticket, spec: StepSpec, execution: Failed): boolean {
-  const { attempt } = drive
-  const { tries, error, classification } = execution
-  const retry = retryOf(drive, spec)
-  const delayMs = nextDelay(retry.backoff, tries, attempt.options.random, classification.retryAfterMs)
-  const until = attempt.clock.now() + delayMs
-  const isLong = delayMs > retry.inlineWaitMs || until >= attempt.budget.ends
-  if (isLong && retry.onLongWait === 'fail') return false
-  attempt.triesUsed.set(ticket.ref.id, tries)
-  attempt.emit({ type: 'step-reset', ...ofStep(ticket.ref), tries, delayMs, category: classification.category, message: messageOf(error) })
-  if (isLong && until >= attempt.budget.limits.deadline) tooLate(drive, ticket, until, error)
-  else if (isLong) drive.end({ type: 'suspended', reasons: [delayed(drive, ticket, spec, execution, until)], resumeAt: until })
-  else {
-    notify(retry.onRetry, { label: spec.label, try: tries, delayMs, classification, error })
-    drive.end({ type: 'again', step: ticket.ref.id, tries, delayMs })
-  }
-  return true
-}
-
-function doubtAfter(execution: Failed, isTimeout: boolean): DoubtCause | undefined {
+function doubtAfter(execution: FailedExecution, isTimeout: boolean): DoubtCause | undefined {
   if (isTimeout) return 'timeout'
   if (execution.ending === 'cancelled') return 'cancelled'
   return DOUBTFUL.has(execution.classification.category) ? 'error' : undefined

@@ -1,0 +1,50 @@
+/** Waits that are longer than what is waited in the process, or than the run has time (R10, R11). */
+import { notify } from '../core/notify.ts'
+import type { SuspendReason } from '../journal/entry.ts'
+import { nextDelay, type Execution, type ResolvedRetry } from '../reliability/index.ts'
+import type { Ticket } from '../replay/claim.ts'
+import type { Drive } from './drive.ts'
+import { messageOf } from './outcome.ts'
+import { ofStep, type StepSpec } from './step.ts'
+
+export type FailedExecution = Execution<unknown> & { readonly type: 'failed' }
+
+/** A run that nobody keeps cannot be suspended until then. */
+export const retryOf = ({ attempt }: Drive, { retry }: StepSpec): ResolvedRetry => (attempt.policies.isKept ? retry : { ...retry, onLongWait: 'fail' })
+
+/** The step may not be tried again before `until`, also where the handler is driven again in this attempt. */
+export function delayed({ attempt }: Drive, { ref }: Ticket, { label }: StepSpec, { error, tries }: Exclude<Execution<unknown>, { type: 'ok' }>, until: number): SuspendReason {
+  const message = `${label} may be tried again at ${new Date(until).toISOString()}: ${messageOf(error)}`
+  const reason = { type: 'retry-after', step: ref.id, message, until, tries } as const
+  attempt.delay(reason)
+  return reason
+}
+
+/** The wait ends behind the deadline of the run, which does not stand still. */
+export function tooLate(drive: Drive, { ref }: Ticket, until: number, cause?: unknown): void {
+  const { deadline } = drive.attempt.budget.limits
+  drive.end({ type: 'limit', reached: { limit: 'deadline', used: until, max: deadline }, step: ref.id, ...(cause !== undefined && { cause }) })
+}
+
+/**
+ * Parts of a broken stream were passed on: the handler starts over, after the wait that would have been waited inline. True: it does; a time
+ * (ms since the epoch): it could not before then, which is too late.
+ */
+export function driveAgain(drive: Drive, ticket: Ticket, spec: StepSpec, execution: FailedExecution): true | number {
+  const { attempt } = drive
+  const { tries, error, classification } = execution
+  const retry = retryOf(drive, spec)
+  const delayMs = nextDelay(retry.backoff, tries, attempt.options.random, classification.retryAfterMs)
+  const until = attempt.clock.now() + delayMs
+  const isLong = delayMs > retry.inlineWaitMs || until >= attempt.budget.ends
+  if (isLong && retry.onLongWait === 'fail') return until
+  attempt.triesUsed.set(ticket.ref.id, tries)
+  attempt.emit({ type: 'step-reset', ...ofStep(ticket.ref), tries, delayMs, category: classification.category, message: messageOf(error) })
+  if (isLong && until >= attempt.budget.limits.deadline) tooLate(drive, ticket, until, error)
+  else if (isLong) drive.end({ type: 'suspended', reasons: [delayed(drive, ticket, spec, execution, until)], resumeAt: until })
+  else {
+    notify(retry.onRetry, { label: spec.label, try: tries, delayMs, classification, error })
+    drive.end({ type: 'again', step: ticket.ref.id, tries, delayMs })
+  }
+  return true
+}
