@@ -57,6 +57,7 @@ export const ROWS: readonly Row[] = [
   { id: 'C23', what: 'a user\'s own field called `timestamp`', tests: { [`${at}/fingerprints.test.ts`]: ["a user's own field counts, whatever it is called (C23):"] } },
   { id: 'C24', what: 'a streamed model step replays', tests: { 'test/divergence.test.ts': ['a streamed model step (C24)'] } },
   { id: 'C25', what: 'usage and limits over resumes', tests: { 'test/usage.test.ts': ['is right after any number of kills and resumes: what is replayed adds nothing (C25)'], 'test/limits.test.ts': ['is not reached anew by a resume, replays under a spent budget, and goes on under a higher one without repeating anything'] } },
+  { id: 'C26', what: 'a named secret in arguments and results', tests: { 'test/secrets.test.ts': ['a secret in input, arguments, results, responses and errors of %s is stored by its name, and whole in the run, live and replayed (C26)', 'a secret that was rotated changes nothing that was recorded: all replays, with the new value in it'], 'src/journal/secrets.test.ts': ['%s is not in what is stored, and whole in what is read', '%s survives'] } },
   { id: 'C27', what: 'a refund times out, the model asks again', tests: { 'test/doubt.test.ts': ['a refund that times out is an observation, and a second one in other words does not start (C27)'], [`${at}/streamed.test.ts`]: ['holds back the next one, in %s, which is reconciled or waits (C27)'] } },
   { id: 'C28', what: 'a refund throws ECONNRESET after sending', tests: { 'test/doubt.test.ts': ['a thrown ECONNRESET is doubt, not failure, and is reconciled before the next start (C28)'] } },
   { id: 'C29', what: 'a run that kills its process each time', tests: { [`${at}/restarts.test.ts`]: ['a run that ends its process each time (C29)'] } },
@@ -71,17 +72,19 @@ export const ROWS: readonly Row[] = [
   { id: 'C38', what: 'an effect of the clean-up, driven again', tests: { [`${at}/failed-runs.test.ts`]: ['an effect of the clean-up (C38)'] } },
   { id: 'C39', what: 'a model that is not wrapped', tests: { 'test/nested.test.ts': ['a model that is not wrapped: the calls of wrapped tools are ordinary steps, with one warning (C39)'], [`${at}/streamed.test.ts`]: ['a streaming model that is not wrapped, with wrapped tools (C39)'] } },
   { id: 'E1', what: 'a result with effects that cannot be stored', tests: { [`${at}/values.test.ts`]: ['%s of a tool with effects: it succeeded, the model is told so and why the result is missing, it is never run again (E1, E5)', '%s of a step with effects: RESULT_NOT_STORED, which says that it succeeded, also when it replays (E1, E5)', 'of an effect that completed: it is not made again without a decision when the conversation has changed (E1)'] } },
+  { id: 'E2', what: 'Date, Map, Error, undefined, -0 and the like', tests: { [`${at}/stored-values.test.ts`]: ['%s: equal live and replayed, as input, result of steps and tools, and of the run (E2)', 'an error that a step threw: name, message and class exactly, with its cause and code, live and replayed (E2)'], 'src/journal/codec.test.ts': ['values come back equal, live and replayed'] } },
   { id: 'E3', what: 'the same without effects, or in an input', tests: { [`${at}/values.test.ts`]: ['%s of an idempotent tool: one error with the path, not retried, and replayed (E3, E5)', '%s of a read: one error that can be caught, not retried (E3, E5)', '%s in the input of a step: one error with the path, before anything runs (E3)'] } },
-  { id: 'E5', what: 'a result over the limit', tests: { [`${at}/values.test.ts`]: ['%s of a tool with effects: it succeeded, the model is told so and why the result is missing, it is never run again (E1, E5)'] } },
+  { id: 'E4', what: 'an unknown type tag in the store', tests: { [`${at}/stored-values.test.ts`]: ['an unknown type tag fails closed with its path: the handler is not called, nothing is changed (E4)'] } },
+  { id: 'E5', what: 'a result over the limit', tests: { [`${at}/values.test.ts`]: ['%s of a tool with effects: it succeeded, the model is told so and why the result is missing, it is never run again (E1, E5)'], 'test/sizes.test.ts': ['a result that fits by itself, and not with all else of its step: the effect is completed, its caller is told why the result is missing', 'an input of a step with effects that is too large: VALUE_TOO_LARGE with step, size and limit, its code is not called, the run goes on', 'a journal that is too large ends its run as a limit does: all of it replays under a higher one'] } },
+  { id: 'E6', what: 'NUL, lone surrogates, 4-byte characters', tests: { [`${at}/stored-values.test.ts`]: ['%s: read back exactly equal (E6)'] } },
+  { id: 'E7', what: '__proto__ and constructor as keys', tests: { [`${at}/stored-values.test.ts`]: ['__proto__ and constructor as keys, %s: plain data (E7)'] } },
 ]
 
 /** Situations of the sections whose rows are complete that the software does not handle yet. */
-export const OPEN: Readonly<Record<string, string>> = {
-  C26: 'named secrets in arguments and results',
-}
+export const OPEN: Readonly<Record<string, string>> = {}
 
 /** Sections of which every row stands here. */
-export const COMPLETE = ['C'] as const
+export const COMPLETE = ['C', 'E'] as const
 
 /** The table of docs/testing.md. */
 export function table(): string {
