@@ -1,4 +1,5 @@
 /** Steps inside steps: composite tools, agents, waits inside (R1, R10; C15, C32, D15). */
+import { sleep } from '../src/core/clock.ts'
 import { APICallError, generateText, stepCountIs, streamText, tool } from 'ai'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
@@ -63,6 +64,30 @@ describe('two sub-agents as tools, in parallel in one response (C32)', () => {
   }
 })
 
+describe('a step with effects inside a step that is tried again after its time limit', () => {
+  /** The first try of the step around it takes `ms` before it comes to the payment. */
+  async function tried(ms: number, paying: number) {
+    const clock = manualClock(1_000_000)
+    const events: string[] = []
+    let tries = 0
+    let payments = 0
+    const agent = defineAgent('a', (run) =>
+      run.step('outer', { idempotent: true }, async () => {
+        if (++tries === 1) await sleep(clock, ms)
+        return run.step('pay', { input: 1 }, async () => (payments++, await sleep(clock, paying), `receipt ${payments}`))
+      }))
+    const runner = createRunner({ agents: [agent], store: memoryStore(), clock, timeouts: { toolMs: 1_000 }, retry: { backoff: { baseMs: 1, jitter: 'none' } }, ...quick, onEvent: ({ type }) => events.push(type) })
+    const outcome = await during(clock, runner.run(agent, 1, { runId: 'r' }))
+    return { outcome, payments, events }
+  }
+
+  it('is not made twice: the next try waits for what the first one left on its way, and has its result', async () => {
+    const { outcome, payments, events } = await tried(850, 700)
+    expect(events).toContain('step-timeout')
+    expect([outcome, payments]).toEqual([{ status: 'completed', result: 'receipt 1' }, 1])
+  })
+})
+
 describe('a doubt inside a composite tool', () => {
   it('suspends the run, although the tool around it is open, and goes on inside after the decision', async () => {
     const { agent, payments } = deskOf('async')
@@ -91,7 +116,7 @@ describe('a doubt inside a composite tool', () => {
     await clock.advance(3_600_000)
     const events: string[] = []
     const runner = createRunner({ agents: [agent], store, clock, ...quick, idleMs: 5_000, onEvent: ({ type }) => events.push(type) })
-    expect(await during(clock, runner.resume('r'))).toMatchObject({ status: 'suspended', reasons: [{ type: 'in-doubt' }] })
+    expect(await during(clock, runner.resume('r'))).toMatchObject({ status: 'suspended', reasons: [{ type: 'in-doubt' }, { type: 'in-doubt' }] })
     expect(events).not.toContain('step-timeout')
   })
 

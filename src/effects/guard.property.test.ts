@@ -72,7 +72,7 @@ class World {
     const verdict = guard(
       this.ledger,
       { step: id, branch: '', ref: effectOf(n), fingerprint: argsOf(n), policy },
-      { isRunning: (step) => this.facts.get(step)?.open === 'running', asked: this.asked, taken: { effects: new Set(), decisions: new Set() }, isGone: () => false, rivals: [] },
+      { isRunning: (step) => this.facts.get(step)?.open === 'running', asked: this.asked, taken: { effects: new Set(), decisions: new Set() }, isGone: () => false, rivals: [], underWay: new Set() },
     )
     this.verdicts.push(verdict.type)
     if (verdict.type === 'reconcile') {
@@ -80,6 +80,7 @@ class World {
       this.asked.add(verdict.effect.step.id)
       return
     }
+    if (verdict.type === 'hold') return expect.unreachable('nothing is under way')
     if (verdict.type === 'wait') {
       expect(verdict.effects.length).toBeGreaterThan(0)
       return

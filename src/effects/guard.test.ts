@@ -45,6 +45,7 @@ class Scene {
   }
   /** Paths under which nothing can be asked for any more. */
   readonly gone = new Set<string>()
+  readonly underWay = new Set<string>()
   /** Records that nobody has asked for, and that the call may be one of. */
   rivals: string[] = []
   /** What other calls are using up. */
@@ -53,7 +54,7 @@ class Scene {
     return guard(
       this.ledger,
       { step, branch: '', ref: { name: 'refund', key }, fingerprint: args, policy: { onIncomplete: 'refuse', allowRepeat: false, keyed: false, ...policy } },
-      { isRunning: (id) => this.running.has(id), asked: this.asked, taken: this.taken, isGone: (step) => this.gone.has(step), rivals: this.rivals },
+      { isRunning: (id) => this.running.has(id), asked: this.asked, taken: this.taken, isGone: (step) => this.gone.has(step), rivals: this.rivals, underWay: this.underWay },
     )
   }
   /** Carries a verdict out as `run/` does: what it consumes, then the start. */
@@ -128,6 +129,14 @@ describe('a step that was interrupted itself (C1)', () => {
 
   it('is answered with the result that somebody gave first', () => {
     expect(scene().started('a').decided('a', RESULT).late('a').ask('a')).toEqual(answerOf(value('by hand'), [], [1]))
+  })
+
+  it('does not start while it is on its way already, whatever was decided, and is answered with what comes of that', () => {
+    const twice = scene().started('a').decided('a', 'rerun')
+    twice.underWay.add('a')
+    expect(twice.ask('a')).toEqual({ type: 'hold' })
+    twice.underWay.clear()
+    expect(scene().done('a').ask('a')).toEqual(answerOf(value('done a')))
   })
 
   it('uses the decision up with its start: the next doubt is another question', () => {

@@ -37,6 +37,8 @@ export type GuardVerdict =
   | { readonly type: 'skip'; readonly consumes: Consumption }
   /** Ask the outside world about this effect, append what it says, and guard again. */
   | { readonly type: 'reconcile'; readonly effect: Effect }
+  /** The step itself is on its way already, under a try of what it stands in that nobody waits for any more: what comes of that counts. */
+  | { readonly type: 'hold' }
   /** Somebody has to decide about the call. `in-doubt`: nobody knows whether `effects` happened. `repeat`: they did, and this call would do it again. */
   | { readonly type: 'wait'; readonly why: 'in-doubt' | 'repeat'; readonly effects: readonly Effect[] }
 
@@ -46,6 +48,8 @@ export interface GuardContext {
   readonly asked: ReadonlySet<string>
   /** What other calls are using up right now: given to them, and not written down yet. */
   readonly taken: { readonly effects: ReadonlySet<string>; readonly decisions: ReadonlySet<number> }
+  /** Steps that are about to start, run, or are being recorded. */
+  readonly underWay: ReadonlySet<string>
   /** Nothing can be asked for under this path any more. */
   readonly isGone: (step: string) => boolean
   /** Records that nobody has asked for yet, and that the call may be one of, or stand in, at another turn: what they did would be done again. */
@@ -53,6 +57,7 @@ export interface GuardContext {
 }
 
 export function guard(ledger: Ledger, call: GuardedCall, context: GuardContext): GuardVerdict {
+  if (context.underWay.has(call.step)) return { type: 'hold' }
   const verdict = judge(ledger, call, context)
   if (!('consumes' in verdict)) return verdict
   const { effects, decisions } = verdict.consumes
@@ -77,7 +82,7 @@ function judge(ledger: Ledger, call: GuardedCall, context: GuardContext): GuardV
       // What it is answered with becomes its outcome; that nobody knows stands as before.
       if (decided.decision.type !== 'rerun') return carryOut(decided, own, consumes)
       passes = decided.since
-    } else if (own.state === 'completed' && own.outcome) {
+    } else if (own.outcome) {
       return { type: 'answer', outcome: own.outcome, consumes }
     } else if (isUnknown(own, context.isRunning)) {
       if (call.policy.onIncomplete === 'skip') return { type: 'skip', consumes }

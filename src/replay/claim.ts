@@ -2,6 +2,7 @@
 import type { EffectPolicy } from '../effects/guard.ts'
 import type { ConfigChanged, ConfigSeen, EffectRef, PromptRecord, StepKind, StepRef, Superseded, Warned } from '../journal/entry.ts'
 import type { HoldfastErrorCode } from '../errors.ts'
+import type { Branch } from './branch.ts'
 import type { StepRecord } from './history.ts'
 
 /** How a step is known in its branch. */
@@ -55,6 +56,8 @@ export interface Claim {
 /** A claimed step. */
 export interface Ticket {
   readonly ref: StepRef
+  /** The branch in which it was claimed: another one of the same path may have been opened since, by the next try of what it lies in. */
+  readonly within: Branch
   /** How often its branch had asked for the same before, in this drive. */
   readonly occurrence: number
   /** The model step whose conversation it carries on, while it is open. */

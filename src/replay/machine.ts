@@ -95,6 +95,11 @@ export class Machine {
     return this.#branches.get(path)?.isOver ?? true
   }
 
+  /** Whether what the step was claimed in has ended, though a later try of it may stand at the same path. */
+  isAbandoned({ within }: Ticket): boolean {
+    return within.isOver
+  }
+
   /** Whether a step with effects may start. Asked again after each `reconcile` and each new decision. */
   guard(ticket: Ticket, context: Omit<GuardContext, 'isRunning' | 'isGone' | 'rivals'>): GuardVerdict {
     const { effect, fingerprint } = ticket.claim
@@ -131,8 +136,7 @@ export class Machine {
   /** The range of numbers that the step overlapped, for its record. */
   rangeOf(ticket: Ticket): { low: number; to: number } | Record<never, never> {
     if (ticket.ref.slot === undefined) return {}
-    const branch = this.#branches.get(ticket.ref.branch)!
-    return { low: ticket.low, to: Math.max(branch.counter, ticket.ref.slot + 1) }
+    return { low: ticket.low, to: Math.max(ticket.within.counter, ticket.ref.slot + 1) }
   }
 
   /** What to hand out, now that the event loop has run dry. */
@@ -149,7 +153,7 @@ export class Machine {
 
   /** A model response is handed out: its calls can be claimed in its branch. */
   register(ticket: Ticket, asked: readonly AskedCall[]): void {
-    this.#branches.get(ticket.ref.branch)?.register(ticket.ref.id, asked)
+    ticket.within.register(ticket.ref.id, asked)
   }
 
   /**
@@ -161,7 +165,7 @@ export class Machine {
     if (!failed) return []
     const since = failed.deliveredAt || this.#event
     const ids = [failed.ref.id]
-    for (let branch = this.#branches.get(failed.ref.branch); branch; branch = branch.parent) {
+    for (let branch: Branch | undefined = failed.within; branch; branch = branch.parent) {
       for (const ticket of branch.tickets) if (ticket.claimedAt > since) ids.push(ticket.ref.id)
       for (const child of this.#branches.values()) if (child.parent === branch && child.openedAt > since) ids.push(child.path)
     }
@@ -194,8 +198,16 @@ export class Machine {
         return this.#answered(branch, claim, record, low, notes)
       }
       case 'hole': {
+        const place = numbered(branch.path, match.slot)
+        const late = this.#recordAt(place)
+        if (late) {
+          // Recorded since the branch was opened, by an earlier try of what it lies in.
+          if (!asksTheSame(late, claim)) return this.#replaced(branch, claim, late, place, low, match.slot)
+          branch.claimSlot(match.slot)
+          return this.#answered(branch, claim, late, low, [])
+        }
         const rivals = branch.rivalsOf(claim)
-        const verdict = this.#live(branch, claim, numbered(branch.path, match.slot), low, warningsOf(branch, claim), match.slot)
+        const verdict = this.#live(branch, claim, place, low, warningsOf(branch, claim), match.slot)
         if (verdict.type === 'live' && rivals.length > 0) this.#rivals.set(verdict.ticket.ref.id, rivals)
         return verdict
       }
@@ -243,13 +255,20 @@ export class Machine {
     const record = this.#recordAt(place)
     if (!record) return this.#live(branch, claim, place, low, [])
     if (asksTheSame(record, claim)) return this.#answered(branch, claim, record, low, [])
+    return this.#replaced(branch, claim, record, place, low)
+  }
+
+  /** What the journal has in a place gives way to what is asked for there now. */
+  #replaced(branch: Branch, claim: Claim, record: StepRecord, place: string, low: number, slot?: number): Verdict {
+    const refused = this.#ambiguity(branch, claim, slot)
+    if (refused) return refused
     const note: Note = { type: 'superseded', by: 'divergence', step: record.ref.id, reason: divergenceReason(claim, record, (id) => this.#history.records.get(id)), ids: [record.ref.id] }
     this.#supersede(note)
-    return this.#live(branch, claim, place, low, [note])
+    return this.#live(branch, claim, place, low, [note], slot)
   }
 
   #answered(branch: Branch, claim: Claim, record: StepRecord, low: number, notes: Note[]): Verdict {
-    const ticket: Ticket = { ref: record.ref, claim, carriesOn: claim.model?.carriesOn, occurrence: branch.countAsk(claim.kind, claim.name, claim.content ?? claim.fingerprint), low: Math.min(low, record.ref.slot ?? low), claimedAt: ++this.#event, record, seq: 0, deliveredAt: 0 }
+    const ticket: Ticket = { ref: record.ref, within: branch, claim, carriesOn: claim.model?.carriesOn, occurrence: branch.countAsk(claim.kind, claim.name, claim.content ?? claim.fingerprint), low: Math.min(low, record.ref.slot ?? low), claimedAt: ++this.#event, record, seq: 0, deliveredAt: 0 }
     this.#order.settle(record.ref.id)
     this.#open(branch, ticket)
     // Started, without an end: it runs, unless the guard has something against it.
@@ -267,7 +286,7 @@ export class Machine {
       low = Math.min(low, slot)
     }
     const ref = { id: this.#history.current(place), branch: branch.path, kind: claim.kind, name: claim.name, ...(slot === undefined ? {} : { slot }) }
-    const ticket: Ticket = { ref, claim, carriesOn: claim.model?.carriesOn, occurrence: branch.countAsk(claim.kind, claim.name, claim.content ?? claim.fingerprint), low, claimedAt: ++this.#event, record: undefined, seq: 0, deliveredAt: 0 }
+    const ticket: Ticket = { ref, within: branch, claim, carriesOn: claim.model?.carriesOn, occurrence: branch.countAsk(claim.kind, claim.name, claim.content ?? claim.fingerprint), low, claimedAt: ++this.#event, record: undefined, seq: 0, deliveredAt: 0 }
     this.#open(branch, ticket)
     return { type: 'live', ticket, notes: [...notes, ...this.#configNotes(claim)] }
   }
@@ -279,7 +298,7 @@ export class Machine {
 
   #delivered(ticket: Ticket): void {
     ticket.deliveredAt = ++this.#event
-    const branch = this.#branches.get(ticket.ref.branch)!
+    const branch = ticket.within
     branch.open.delete(ticket)
     if (this.#history.isChanged(ticket.ref.id)) branch.changedAt = Math.max(branch.changedAt, ticket.seq)
     const { model: _model, ...kept } = ticket.claim

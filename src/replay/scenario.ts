@@ -146,7 +146,7 @@ export class Scenario {
   }
 
   guard(ticket: Ticket): GuardVerdict {
-    return this.machine.guard(ticket, { asked: new Set(), taken: { effects: new Set(), decisions: new Set() } })
+    return this.machine.guard(ticket, { asked: new Set(), taken: { effects: new Set(), decisions: new Set() }, underWay: new Set() })
   }
 
   /** Written ahead, its code called. */

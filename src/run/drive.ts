@@ -60,6 +60,8 @@ export class Drive {
   readonly asked = new Set<string>()
   /** What calls are using up right now: given to them, and not written down yet. */
   readonly taken = { effects: new Set<string>(), decisions: new Set<number>() }
+  /** Steps with effects that are about to start, run, or are being recorded. */
+  readonly underWay = new Set<string>()
   readonly #ends = new Map<Ticket, Ended>()
   readonly #callers = new Map<Ticket, (ended: Ended) => void>()
   readonly #waiting = new Map<Ticket, Waiting>()
@@ -201,13 +203,17 @@ export class Drive {
     this.#pauses.delete(step)
   }
 
-  /** Nobody else is given these effects and decisions until the returned function is called. */
-  take(consumes: Consumption): () => void {
+  /** Does what a verdict says: until that is written down, or was not, nobody else is given what it uses up, and the step does not start a second time. */
+  async carryOut({ ref, claim }: Ticket, consumes: Consumption, work: () => Promise<void>): Promise<void> {
     for (const effect of consumes.effects) this.taken.effects.add(effect)
     for (const decision of consumes.decisions) this.taken.decisions.add(decision)
-    return () => {
+    if (claim.effect) this.underWay.add(ref.id)
+    try {
+      await work()
+    } finally {
       for (const effect of consumes.effects) this.taken.effects.delete(effect)
       for (const decision of consumes.decisions) this.taken.decisions.delete(decision)
+      if (this.underWay.delete(ref.id)) this.wake()
     }
   }
 
@@ -247,9 +253,9 @@ export class Drive {
   /** What can go on by itself: neither a step that waits, nor one around a step that waits or, after the end, whose result is not handed out any more. */
   #running(): Promise<void>[] {
     const held = new Set<string>()
-    for (const { ref } of this.#waiting.keys()) for (const path of [ref.id, ...around(ref.branch)]) held.add(path)
+    for (const { ref } of this.#waiting.keys()) for (const path of around(ref.branch)) held.add(path)
     if (this.#over) for (const branch of [...this.#stuck, ...[...this.#callers.keys()].map(({ ref }) => ref.branch)]) for (const path of around(branch)) held.add(path)
-    return [...this.#live].flatMap(([done, ticket]) => (ticket && held.has(ticket.ref.id) ? [] : [done]))
+    return [...this.#live].flatMap(([done, ticket]) => (ticket && (this.#waiting.has(ticket) || held.has(ticket.ref.id)) ? [] : [done]))
   }
 
   #settle(done: Promise<void>): void {

@@ -36,16 +36,16 @@ export async function performLive(drive: Drive, ticket: Ticket, spec: StepSpec):
       await drive.park(ticket, reason)
       continue
     }
-    const verdict = drive.machine.guard(ticket, { asked: drive.asked, taken: drive.taken })
+    const verdict = drive.machine.guard(ticket, { asked: drive.asked, taken: drive.taken, underWay: drive.underWay })
     switch (verdict.type) {
       case 'start':
-        return using(drive, verdict.consumes, () => start(drive, ticket, spec, verdict.consumes))
+        return drive.carryOut(ticket, verdict.consumes, () => start(drive, ticket, spec, verdict.consumes))
       case 'answer':
-        return using(drive, verdict.consumes, () => record(drive, ticket, spec, { outcome: verdict.outcome, asked: askedIn(spec, verdict.outcome) }, { tries: 0, ms: 0 }, verdict.consumes))
+        return drive.carryOut(ticket, verdict.consumes, () => record(drive, ticket, spec, { outcome: verdict.outcome, asked: askedIn(spec, verdict.outcome) }, { tries: 0, ms: 0 }, verdict.consumes))
       case 'skip': {
         const error = unknownOutcome(spec, 'it was interrupted', ticket.ref.id)
         const ended = { outcome: unknown('interrupted', error), asked: [] }
-        return using(drive, verdict.consumes, () => record(drive, ticket, spec, ended, { tries: 0, ms: 0 }, verdict.consumes))
+        return drive.carryOut(ticket, verdict.consumes, () => record(drive, ticket, spec, ended, { tries: 0, ms: 0 }, verdict.consumes))
       }
       case 'reconcile':
         attempt.emit({ type: 'step-in-doubt', ...ofStep(verdict.effect.step), cause: 'reconcile' })
@@ -67,12 +67,6 @@ export async function performLive(drive: Drive, ticket: Ticket, spec: StepSpec):
 /** A model response that answers asks for tool calls as if it had come just now. */
 const askedIn = (spec: StepSpec, outcome: Outcome): readonly AskedCall[] =>
   outcome.type === 'value' && spec.describe ? (spec.describe(decode(outcome.value)).asked ?? []) : []
-
-/** Keeps what a verdict uses up from other calls until it is written down, or was not. */
-async function using(drive: Drive, consumes: Consumption, work: () => Promise<void>): Promise<void> {
-  const release = drive.take(consumes)
-  await work().finally(release)
-}
 
 /** What keeps any step from starting, whatever it does. */
 async function mayNotStart(drive: Drive, ticket: Ticket, spec: StepSpec): Promise<SuspendReason | undefined> {
@@ -115,7 +109,7 @@ async function start(drive: Drive, ticket: Ticket, spec: StepSpec, consumes: Con
     if (drive.isOver || !attempt.options.lease.check() || attempt.budget.over) return notCalled(drive, ticket)
   }
   // What it stands in has timed out meanwhile, or ended without it.
-  if (drive.machine.hasEnded(ticket.ref.branch)) {
+  if (drive.machine.isAbandoned(ticket)) {
     if (effect) await notCalled(drive, ticket)
     return drive.ended(ticket, { outcome: failed(surroundingsEnded(drive, ticket, spec)), asked: [] }, undefined)
   }

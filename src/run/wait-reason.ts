@@ -22,6 +22,16 @@ export function waitReason(runId: string, { ref, claim }: Ticket, { why }: Guard
   }
 }
 
+/** For events only: a run does not suspend while something of it runs. */
+export const stillOnItsWay = ({ ref, claim }: Ticket): SuspendReason => ({
+  type: 'in-doubt',
+  step: ref.id,
+  tool: ref.name,
+  fingerprint: claim.fingerprint ?? '',
+  effects: [ref.id],
+  message: `${ref.kind} "${ref.name}" (${ref.id}) is still on its way from an earlier try of what it stands in: its outcome is waited for`,
+})
+
 /** When `not-done` may be believed, a run that waits for that is due by itself. */
 export function dueAt(drive: Drive, spec: StepSpec, effects: readonly Effect[]): number | null {
   const due = effects.flatMap((effect) => {

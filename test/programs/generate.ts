@@ -61,6 +61,7 @@ class Maker {
       seed,
       ...(this.#unstable && { unstable: true }),
       ...(this.#unstable === 'diverge' && { onConfigChange: 'diverge' as const }),
+      ...(this.#chance(0.2) && { hasty: true }),
       ...(this.#chance(0.15) && { onIncompleteTool: this.#pick(['rerun', 'skip'] as const) }),
       node,
       scripts: this.#scripts,
@@ -194,8 +195,10 @@ class Maker {
   }
 
   #holding(): StepNode {
-    const inside: Node = { type: 'seq', nodes: this.#list(1, 2, () => ({ ...this.#plainStep(), does: 'ok' as const })) }
-    return { ...this.#step(), idempotent: true, does: 'ok', inside }
+    const isSlow = this.#chance(0.3)
+    const does = isSlow && this.#chance(0.5) ? 'late' : 'ok'
+    const inside: Node = { type: 'seq', nodes: this.#list(1, 2, () => ({ ...this.#plainStep(), does } as const)) }
+    return { ...this.#step(), idempotent: true, does: 'ok', inside, ...(isSlow && { slow: this.#pick([900, 960]) }) }
   }
 
   #read(): ReadNode {

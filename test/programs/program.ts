@@ -66,6 +66,8 @@ export interface StepNode {
   readonly does: Behaviour
   /** Steps inside its code: only where it is idempotent. */
   readonly inside?: Node
+  /** The first time, its code takes so long before it comes to them, ms: about its time limit. */
+  readonly slow?: number
 }
 
 export interface ReadNode {
@@ -144,6 +146,8 @@ export interface Program {
   readonly seed: number
   /** What it asks for may differ from attempt to attempt: only that nothing wrong happens can be checked, not that all is replayed. */
   readonly unstable?: boolean
+  /** Failed tries are repeated almost at once: while what they left behind still runs. */
+  readonly hasty?: boolean
   readonly onConfigChange?: 'replay' | 'diverge'
   /** What becomes of doubts whose tool or step does not say. */
   readonly onIncompleteTool?: 'rerun' | 'skip'

@@ -40,7 +40,7 @@ async function withOtherKill(program: Program, fails: (candidate: Program) => Pr
 }
 
 function* candidates(program: Program): Iterable<Program> {
-  yield* without(program, 'onIncompleteTool')
+  yield* without(program, 'onIncompleteTool', 'hasty')
   for (const attempts of shorterLists(program.attempts, smallerDisturbances)) yield { ...program, attempts }
   for (const node of smallerNodes(program.node)) yield { ...program, node }
   for (const [name, turns] of Object.entries(program.scripts)) {
@@ -105,7 +105,7 @@ function* smallerNodes(node: Node): Iterable<Node> {
       break
     case 'step':
       if (node.inside) {
-        yield* without(node, 'inside')
+        yield* without(node, 'inside', 'slow')
         for (const inside of smallerNodes(node.inside)) yield { ...node, inside }
       }
       if (node.does !== 'ok') yield { ...node, does: 'ok' }

@@ -38,7 +38,12 @@ export function askStep({ session, run, path, line }: Place, node: StepNode | Re
   const output = { ...outputOf(path, input ?? null), ...(uses !== undefined && { uses }) }
   const work = async (): Promise<unknown> => {
     const done = await perform({ session, position: position()!, does, key: type === 'read' ? undefined : currentStep()!.idempotencyKey, output, repeatable })
-    return inside ? { ...(done as Output), inside: await inside() } : done
+    if (!inside) return done
+    if (type === 'step' && node.slow !== undefined && session.world.nthTry(`${path} slow`) === 1) {
+      session.world.altered = true
+      await session.wait(node.slow)
+    }
+    return { ...(done as Output), inside: await inside() }
   }
   const options = { ...(key !== undefined && { key }), ...(input !== undefined && { input }) }
   const isPlain = key === undefined && input === undefined
