@@ -5,5 +5,6 @@ import { resolve } from './commands/resolve.ts'
 import { resume } from './commands/resume.ts'
 import { run } from './commands/run.ts'
 import { show } from './commands/show.ts'
+import { verify } from './commands/verify.ts'
 
-export const COMMANDS: readonly Command[] = [run, resume, list, show, resolve]
+export const COMMANDS: readonly Command[] = [run, resume, list, show, resolve, verify]

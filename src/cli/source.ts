@@ -56,9 +56,7 @@ export async function openSource({ values }: Arguments, io: Io, { reading }: { r
   if (file !== undefined && module !== undefined) throw usage('--store and --module name two places', 'Give one of them')
   const path = file ?? (module === undefined ? io.env['HOLDFAST_STORE'] : undefined)
   if (path) {
-    const file = sqliteStore(resolve(io.cwd, path), { create: false, ephemeral: reading })
-    const keys = io.env['HOLDFAST_KEYS']
-    const store = keys ? encryptedStore(file, parseKeys(keys, 'HOLDFAST_KEYS')) : file
+    const store = storeOf(io, sqliteStore(resolve(io.cwd, path), { create: false, ephemeral: reading }))
     await store.open()
     return storeSource(store, io.now)
   }
@@ -66,6 +64,11 @@ export async function openSource({ values }: Arguments, io: Io, { reading }: { r
     throw new HoldfastError('MISSING_STORE', 'it is not said which store to look at', { advice: 'Give --store FILE or --module FILE, or set HOLDFAST_STORE' })
   }
   return runnerSource(await loadRunner(module, io.cwd))
+}
+
+/** The store, with the environment's keys where it is encrypted. */
+export function storeOf({ env: { HOLDFAST_KEYS: keys } }: Io, file: Store): Store {
+  return keys ? encryptedStore(file, parseKeys(keys, 'HOLDFAST_KEYS')) : file
 }
 
 /** A run with its journal. @throws HoldfastError `UNKNOWN_RUN`, and those of the run id. */

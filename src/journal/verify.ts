@@ -5,10 +5,10 @@ import { decode } from './codec.ts'
 import type { Entry } from './entry.ts'
 import { readMessage } from './message.ts'
 import { entryFault } from './schema.ts'
-import type { InboxMessage, RunRow, StoredEntry } from './store.ts'
+import type { InboxMessage, RunRow, Store, StoredEntry } from './store.ts'
 
-/** What is wrong with an entry; `missing`: it is not there; `row`: the run's row says otherwise; `inbox`: a message. */
-export type FindingType = FaultType | 'missing' | 'row' | 'inbox'
+/** What is wrong with an entry; `missing`: it is not there; `row`: the run's row says otherwise; `inbox`: a message; `store`: it gives nothing back. */
+export type FindingType = FaultType | 'missing' | 'row' | 'inbox' | 'store'
 
 export interface Finding {
   readonly runId: string
@@ -16,6 +16,34 @@ export interface Finding {
   readonly seq: number | null
   readonly type: FindingType
   readonly message: string
+}
+
+export interface Verified {
+  readonly findings: readonly Finding[]
+  readonly entries: number
+  readonly messages: number
+}
+
+/** A run whose owner is at work is looked at again, this often. */
+const LOOKS = 3
+
+/** Looks at a run in a store. A run that is removed meanwhile has nothing wrong with it. */
+export async function verifyStored(store: Store, runId: string): Promise<Verified> {
+  for (let look = 1; ; look++) {
+    const row = await store.get(runId)
+    if (!row) return { findings: [], entries: 0, messages: 0 }
+    let verified: Verified
+    try {
+      const stored = await store.read(runId)
+      const inbox = await store.inbox(runId, 0)
+      verified = { findings: verifyRun(row, stored, inbox), entries: stored.length, messages: inbox.length }
+    } catch (error) {
+      if (!HoldfastError.isInstance(error)) throw error
+      verified = { findings: [{ runId, seq: null, type: 'store', message: error.message }], entries: 0, messages: 0 }
+    }
+    // What was written between the reads looks like damage.
+    if (verified.findings.length === 0 || look === LOOKS || (await store.get(runId))?.updatedAt === row.updatedAt) return verified
+  }
 }
 
 /** `inbox`: all messages, from the first on. The row must have been read before the entries, and these before the messages. */
@@ -34,8 +62,8 @@ export function verifyRun(row: RunRow, stored: readonly StoredEntry[], inbox: re
       if (fault !== undefined) found(each.seq, 'codec', fault)
     }
     tip = link.tip
-    // What a newer build wrote cannot be judged by this one.
-    if ('fault' in link && link.fault.type === 'format') return findings
+    // What a newer build wrote, or a key hides, cannot be judged.
+    if ('fault' in link && (link.fault.type === 'format' || link.fault.type === 'encrypted')) return findings
   }
   if (tip.seq < Math.max(1, row.lastSeq)) found(tip.seq + 1, 'missing', `the journal ends at entry ${tip.seq}, it had ${row.lastSeq}`)
   if (findings.length === 0) for (const message of rowFaults(row, entries)) found(null, 'row', message)
