@@ -4,6 +4,7 @@
  *   cost    ms a step, beside a raw append with fdatasync of the same bytes
  *   growth  processor time a step in the quickest of the last blocks beside the quickest of the first: 1 is flat
  *   bytes   what the journal holds beside what the steps gave, under a system prompt of 100 KB
+ *   values  a value to text and back, beside JSON and beside devalue alone; secrets
  *
  * The loops of the AI SDK grow by themselves: beside such a row stands the same loop without Holdfast, and what is left is ours: each message of a
  * request is compared with those of the last one, once, by reference (R8).
@@ -13,10 +14,12 @@ import { closeSync, fdatasyncSync, mkdtempSync, openSync, rmSync, writeSync } fr
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { memoryStore, sqliteStore } from '../src/index.ts'
+import { memoryStore, sqliteStore, type Store } from '../src/index.ts'
 import { Blocks, oursOf, type Row } from './blocks.ts'
+import { encryptedStore } from '../src/stores/encrypted.ts'
 import { ownLoop, sdkLoop } from './requests.ts'
 import { stepKinds, stepRows } from './steps.ts'
+import { secretRows, valueLines, valueRows } from './values.ts'
 
 const { values } = parseArgs({ options: { steps: { type: 'string', default: '10000' }, only: { type: 'string', default: '' }, json: { type: 'boolean', default: false } } })
 const steps = Number(values.steps)
@@ -36,8 +39,13 @@ async function rawAppend(): Promise<Row[]> {
   return [blocks.row('raw append and fdatasync')]
 }
 
+const encryptedRows = (store: Store): Promise<Row[]> =>
+  stepRows(encryptedStore(store, { keys: { bench: new Uint8Array(32) }, current: 'bench' }), steps, 'step with effects', store)
+
 const benches: Readonly<Record<string, () => Promise<Row[]>>> = {
   'sqlite: step with effects': () => stepRows(sqliteStore(join(folder, 'bench.db')), steps, 'step with effects'),
+  'encrypted sqlite: step with effects': () => encryptedRows(sqliteStore(join(folder, 'encrypted.db'))),
+  'encrypted memory: step with effects': () => encryptedRows(memoryStore()),
   ...Object.fromEntries(stepKinds.map((kind) => [`memory: ${kind}`, () => stepRows(memoryStore(), steps, kind)])),
   'model request, own loop': async () => [await ownLoop(steps)],
   'generateText, tool with effects': async () => [await sdkLoop('generateText', steps, { readOnly: false })],
@@ -65,7 +73,9 @@ try {
       print(row)
     }
   }
-  if (values.json) process.stdout.write(`${JSON.stringify(rows)}\n`)
+  const withValues = 'values'.includes(values.only)
+  if (withValues && !values.json) process.stdout.write(valueLines())
+  if (values.json) process.stdout.write(`${JSON.stringify(withValues ? [...rows, ...valueRows(), ...secretRows()] : rows)}\n`)
 } finally {
   rmSync(folder, { recursive: true, force: true })
 }

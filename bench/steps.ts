@@ -12,8 +12,8 @@ const TAKE: Readonly<Record<string, (run: Run, i: number) => Promise<unknown>>> 
   'step in a branch of its own': (run, i) => run.branch(String(i), () => run.step('work', () => payload)),
 }
 
-/** A row of so many steps, and their replay. */
-export async function stepRows(store: Store, steps: number, kind: keyof typeof TAKE): Promise<Row[]> {
+/** A row of so many steps, and their replay. `kept` is the store within, where there is one: it says what is really kept. */
+export async function stepRows(store: Store, steps: number, kind: keyof typeof TAKE, kept: Store = store): Promise<Row[]> {
   const take = TAKE[kind]!
   let blocks = new Blocks(steps)
   let isReplay = false
@@ -26,7 +26,8 @@ export async function stepRows(store: Store, steps: number, kind: keyof typeof T
   })
   const runner = createRunner({ agents: [agent], store })
   await runner.run(agent, 1, { runId: 'run' }).catch(() => {})
-  const live = blocks.row(`${store.kind}: ${kind}`)
+  const bytes = (await kept.read('run')).reduce((sum, { body }) => sum + body.length, 0)
+  const live = blocks.row(`${store.kind}: ${kind}`, { bytesRatio: bytes / (steps * payload.length) })
   isReplay = true
   blocks = new Blocks(steps)
   await runner.resume('run')
