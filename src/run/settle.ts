@@ -13,8 +13,8 @@ const SETTLE_AFTER_MS = 60_000
 
 export const settleAfter = (spec: StepSpec): number => spec.settleAfterMs ?? spec.timeoutMs ?? SETTLE_AFTER_MS
 
-/** After these a call may have taken effect although it threw. */
-export const DOUBTFUL: ReadonlySet<Category> = new Set<Category>(['network', 'timeout', 'overloaded', 'server'])
+/** After these a call may have taken effect although it threw: also after an abort of its own making, which ends a request that was sent. */
+export const DOUBTFUL: ReadonlySet<Category> = new Set<Category>(['network', 'timeout', 'overloaded', 'server', 'cancelled'])
 
 /** Asks the outside world about an effect that is in doubt. */
 export async function reconcile(drive: Drive, ticket: Ticket, spec: StepSpec, effect: Effect): Promise<void> {
@@ -93,5 +93,5 @@ export function lateSettlement(spec: StepSpec, late: LateOutcome<unknown>, step:
   if (late.ok) return { type: 'completed', outcome: stored(spec, late.value, step) }
   // An error that came because the work was told to stop says nothing about its effect.
   const { category } = (spec.retry.classify ?? classifyError)(late.error)
-  return DOUBTFUL.has(category) || category === 'cancelled' || category === 'unknown' ? undefined : { type: 'not-done' }
+  return DOUBTFUL.has(category) || category === 'unknown' ? undefined : { type: 'not-done' }
 }
