@@ -2,7 +2,7 @@
 import { generateText, isStepCount, streamText, tool, type ToolSet } from 'ai'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { createRunner, defineAgent, type Run, type RunnerOptions, type StampedEvent } from '../src/index.ts'
+import { createRunner, defineAgent, memoryStore, type Run, type RunnerOptions, type StampedEvent } from '../src/index.ts'
 import { failingOnce } from './support/failing-once.ts'
 import { testModel } from './support/model.ts'
 import { STORES, type Place } from './support/stores.ts'
@@ -137,6 +137,24 @@ describe.each(STORES)('in a $kind store', ({ make }) => {
     expect(await place.bytes()).toContain('me@home')
     await runner.close()
   })
+})
+
+it('why a run waits is masked in its outcome too: it is a text for people', async () => {
+  const agent = defineAgent('a', async (run) => run.read('look', () => { throw Object.assign(new Error(`429 for ${KEY}, me@home`), { statusCode: 429, responseHeaders: { 'retry-after': '7200' } }) }))
+  const runner = createRunner({ agents: [agent], store: memoryStore(), secrets: { KEY }, redact: [/\S+@\S+/], ...quick })
+  expect(await runner.run(agent, {}, { runId: 'r' })).toMatchObject({ status: 'suspended', reasons: [{ type: 'retry-after', message: expect.stringMatching(/429 for \{\{secret:KEY\}\}, \[redacted\]/) }] })
+  await runner.close()
+})
+
+it('an error that cannot be read whole is shown as far as it can, and ends nothing else', async () => {
+  const events: StampedEvent[] = []
+  const error = Object.defineProperty(new Error(`for ${KEY}`), 'body', { enumerable: true, get: () => { throw new Error('no body') } })
+  const agent = defineAgent('a', async () => { throw error })
+  const runner = createRunner({ agents: [agent], store: memoryStore(), secrets: { KEY }, ...quick, onEvent: (event) => events.push(event) })
+  await expect(runner.run(agent, {}, { runId: 'r' })).rejects.toMatchObject({ code: 'RUN_FAILED', cause: error })
+  expect(events.find(({ type }) => type === 'run-failed')).toMatchObject({ error: { message: 'for {{secret:KEY}}', body: '[redacted]' } })
+  expect(String((runner.mask(error) as Error).message)).toBe('for {{secret:KEY}}')
+  await runner.close()
 })
 
 it('no run or thread is named by a secret', async () => {

@@ -119,11 +119,13 @@ export class Redaction {
 
   /** Of the same class, so that who looks at an event can tell errors apart. */
   #error(error: Error, inner: (item: unknown, key: string) => unknown, remember: (copy: Error) => void): Error {
-    const copy = Object.create(Object.getPrototypeOf(error) as object, Object.getOwnPropertyDescriptors(error)) as Error
+    const copy = Object.create(Object.getPrototypeOf(error) as object) as Error
+    // Symbols mark errors: how the AI SDK and Holdfast know their own.
+    for (const key of Object.getOwnPropertySymbols(error)) Object.defineProperty(copy, key, Object.getOwnPropertyDescriptor(error, key)!)
     remember(copy)
-    for (const key of new Set(['message', 'stack', 'cause', ...Object.keys(error)])) {
+    for (const key of new Set(['name', 'message', 'stack', 'cause', 'errors', ...Object.keys(error)])) {
       if (!Object.hasOwn(error, key)) continue
-      const shown = inner((error as unknown as Record<string, unknown>)[key], key)
+      const shown = inner(readable(error, key), key)
       Object.defineProperty(copy, key, { value: shown, enumerable: Object.prototype.propertyIsEnumerable.call(error, key), writable: true, configurable: true })
     }
     return copy
@@ -171,6 +173,15 @@ export class Redaction {
 
   #isMasked(path: Path): boolean {
     return this.#paths.some((rule) => rule.length <= path.length && rule.every((name, i) => name === '*' || name === path[path.length - rule.length + i]))
+  }
+}
+
+/** A getter may throw. */
+function readable(error: Error, key: string): unknown {
+  try {
+    return (error as unknown as Record<string, unknown>)[key]
+  } catch {
+    return REDACTED
   }
 }
 

@@ -5,6 +5,7 @@ import { notify } from '../core/notify.ts'
 import { HoldfastError, type RunUsage } from '../errors.ts'
 import type { Placed } from '../journal/chain.ts'
 import { readJournal } from '../journal/read.ts'
+import type { Redaction } from '../journal/redact.ts'
 import type { RunFilter, RunRow, Store } from '../journal/store.ts'
 import { settleResult, type Recorded } from '../ai-sdk/result.ts'
 import { memoryStore } from '../stores/memory.ts'
@@ -94,7 +95,7 @@ export interface Runner {
    * outcomes and errors in a log of your own. Instances of classes other than errors are left as they are.
    *
    * @example
-   * try { await runner.resume('ticket-123') } catch (error) { log.error(runner.mask(error)) }
+   * try { await runner.resume('ticket-123') } catch (error) { console.error(runner.mask(error)) }
    */
   mask(value: unknown): unknown
   /** Ends: running steps may end within `drainMs`, none starts; what is left suspends. Then the store is closed. */
@@ -228,7 +229,7 @@ class DefaultRunner implements Runner {
     await this.#ready()
     const { redaction } = this.#options
     const tell = both(this.#options.onEvent, options.onEvent)
-    const onEvent = redaction ? (event: StampedEvent): void => tell(redaction.event(event)) : tell
+    const onEvent = redaction ? masked(tell, redaction) : tell
     const opened = await open(this.#store, inCall, { ...asked, allowMismatch: options.allowMismatch ?? false, force: options.force ?? false, ...(options.limits && { limits: options.limits }), onEvent })
     if (opened.type === 'ended') return opened.outcome
     const { attempt } = opened.attempt
@@ -240,7 +241,8 @@ class DefaultRunner implements Runner {
     const done = driveAttempt(opened.attempt, current)
     this.#driven.set(opened.attempt, { current, done })
     try {
-      return await done
+      const outcome = await done
+      return outcome.status === 'suspended' && redaction ? redaction.event(outcome) : outcome
     } finally {
       uncount()
       this.#driven.delete(opened.attempt)
@@ -295,6 +297,19 @@ class DefaultRunner implements Runner {
 
   async #end(row: RunRow): Promise<Outcome> {
     return endedOutcome(row.runId, whole(row.runId, await this.#entries(row.runId), this.#options.secrets))
+  }
+}
+
+/** What cannot be masked is not shown; that is no reason to end a run. */
+function masked(tell: (event: StampedEvent) => void, redaction: Redaction): (event: StampedEvent) => void {
+  return (event) => {
+    let shown: StampedEvent
+    try {
+      shown = redaction.event(event)
+    } catch {
+      return
+    }
+    tell(shown)
   }
 }
 
