@@ -49,12 +49,23 @@ export function changeTexts(encoded: Encoded, change: (text: string) => string):
   return { devalue: flat.map((part: JsonValue) => flatPart(part, change)) }
 }
 
+/** An encoded value in which each URL and RegExp whose text is `meant` is that text. */
+export function asTexts(encoded: Encoded, meant: (text: string) => boolean): Encoded {
+  const flat = 'devalue' in encoded ? encoded.devalue : undefined
+  if (!Array.isArray(flat)) return encoded
+  return { devalue: flat.map((part: JsonValue) => (Array.isArray(part) && isOfText(part) && meant(part[1]) ? part[1] : part)) }
+}
+
+const isOfText = (part: readonly JsonValue[]): part is readonly [JsonValue, string, ...JsonValue[]] =>
+  (part[0] === 'URL' || part[0] === 'RegExp') && typeof part[1] === 'string'
+
 /** One part of devalue's flat form: its items and properties refer to other parts, by number. */
 function flatPart(part: JsonValue, change: (text: string) => string): JsonValue {
   if (!Array.isArray(part)) return texts(part, change)
-  const [type, first, ...rest] = part as JsonValue[]
-  const isText = (type === 'URL' || type === 'RegExp') && typeof first === 'string'
-  return isText ? [type!, change(first), ...rest] : part
+  const list = part as readonly JsonValue[]
+  if (!isOfText(list)) return part
+  const [type, text, ...rest] = list
+  return [type, change(text), ...rest]
 }
 
 function texts(value: JsonValue, change: (text: string) => string): JsonValue {

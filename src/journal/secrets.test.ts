@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { decode, encode } from './codec.ts'
 import { fingerprint } from './fingerprint.ts'
-import { Secrets, unsealed } from './secrets.ts'
+import { legible, Secrets, unsealed } from './secrets.ts'
 
 const KEY = 'sk_live_4eC39HqLyjWDarjtT1'
 const ODD = 'pa"ss\\wo+rd/ä = ?'
@@ -98,6 +98,21 @@ describe('a record', () => {
     const body = JSON.parse(secrets.seal({ type: 'x', input: encode([KEY, ODD]) })) as object
     expect(() => unsealed('r1', body, undefined)).toThrow(expect.objectContaining({ code: 'SECRET_MISSING', message: expect.stringMatching(/run "r1" holds the secrets KEY, ODD.*createRunner\(\{ secrets: \{ KEY, ODD \} \}\)/) }))
     expect(() => unsealed('r1', body, Secrets.of({ ODD }))).toThrow(expect.objectContaining({ code: 'SECRET_MISSING', message: expect.stringMatching(/holds the secret KEY, .* not given it/) }))
+  })
+})
+
+describe('a URL or RegExp that holds a secret', () => {
+  const inTypes = Secrets.of({ HOST: 'internal-host-7', GROUP: '(?<name>secret)' })!
+  const value = { url: new URL('https://internal-host-7.test/a'), pattern: /x(?<name>secret)+/u, other: [new URL('https://a.b/'), /y/] }
+  const record = JSON.parse(inTypes.seal({ type: 'x', input: encode(value) })) as { input: unknown }
+
+  it('is itself to who has the value', () => {
+    expect(decode(unsealed('r', record, inTypes).input)).toStrictEqual(value)
+  })
+
+  it('is a text to who has not: with the name in it, it need be none', () => {
+    expect(decode(legible(record).input)).toStrictEqual({ url: 'https://{{secret:HOST}}.test/a', pattern: 'x{{secret:GROUP}}+', other: value.other })
+    expect(legible({ type: 'x', input: encode(value) })).toEqual({ type: 'x', input: encode(value) })
   })
 })
 

@@ -3,7 +3,7 @@
  * of the names, so that a secret that was changed in the meantime changes nothing that was recorded.
  */
 import { HoldfastError } from '../errors.ts'
-import { changeData, changeTexts, type Change } from './record-data.ts'
+import { asTexts, changeData, changeTexts, type Change } from './record-data.ts'
 import { FORMS, inJson, isForm, type SecretForm, written } from './secret-forms.ts'
 
 /** Shorter ones occur by chance, or can be guessed from what is left around them. */
@@ -137,6 +137,13 @@ export function unsealed<R extends object>(runId: string, record: R, secrets: Se
   const whole = changeData(rest, { encoded: (value) => changeTexts(value, put), text: put })
   if (missing.size > 0) throw missingSecrets(runId, [...missing])
   return whole as R
+}
+
+/** A record as who has no values can decode it: a URL or RegExp with a placeholder in it need be none, and is a text. */
+export function legible<R extends object>(record: R): R {
+  const { secrets: opening } = record as Sealed
+  if (typeof opening !== 'string') return record
+  return changeData(record, { encoded: (value) => asTexts(value, (text) => text.includes(opening)), text: (text) => text })
 }
 
 function missingSecrets(runId: string, names: readonly string[]): HoldfastError {

@@ -5,6 +5,7 @@ import { decode } from './codec.ts'
 import type { Entry } from './entry.ts'
 import { readMessage } from './message.ts'
 import { entryFault } from './schema.ts'
+import { legible } from './secrets.ts'
 import type { InboxMessage, RunRow, Store, StoredEntry } from './store.ts'
 
 /** What is wrong with an entry; `missing`: it is not there; `row`: the run's row says otherwise; `inbox`: a message; `store`: it gives nothing back. */
@@ -58,7 +59,7 @@ export function verifyRun(row: RunRow, stored: readonly StoredEntry[], inbox: re
     if ('fault' in link) found(tip.seq + 1, link.fault.type, link.fault.message)
     else {
       entries.push(link.entry)
-      const fault = valueFault(link.entry)
+      const fault = valueFault(legible(link.entry))
       if (fault !== undefined) found(each.seq, 'codec', fault)
     }
     tip = link.tip

@@ -6,6 +6,7 @@ import { HoldfastError, type RunUsage } from '../errors.ts'
 import type { Placed } from '../journal/chain.ts'
 import { readJournal } from '../journal/read.ts'
 import type { Redaction } from '../journal/redact.ts'
+import { legible } from '../journal/secrets.ts'
 import type { RunFilter, RunRow, Store } from '../journal/store.ts'
 import { settleResult, type Recorded } from '../ai-sdk/result.ts'
 import { memoryStore } from '../stores/memory.ts'
@@ -185,7 +186,7 @@ class DefaultRunner implements Runner {
   }
 
   async history(runId: string): Promise<readonly Placed[]> {
-    const entries = await this.#entries(runId)
+    const entries = (await this.#entries(runId)).map(({ seq, entry }) => ({ seq, entry: legible(entry) }))
     return this.#options.redaction?.entries(entries) ?? entries
   }
 
