@@ -1,6 +1,7 @@
 /** Driving a run again from a step on, and runs that do not get on (R5, R7, R9; C29, C37). */
-import { generateText } from 'ai'
+import { generateText, isStepCount, tool } from 'ai'
 import { describe, expect, it } from 'vitest'
+import { z } from 'zod'
 import { createRunner, defineAgent, memoryStore, type RunnerOptions } from '../src/index.ts'
 import { later, mortal } from './support/crash.ts'
 import { testModel } from './support/model.ts'
@@ -39,6 +40,27 @@ describe('redo', () => {
     await runner.run(agent, 1, { runId: 'r' })
     await expect(runner.resume('r', { redo: '17' })).rejects.toMatchObject({ code: 'UNKNOWN_STEP' })
     expect(await runner.resume('r')).toMatchObject({ status: 'completed' })
+  })
+
+  it('of a step whose record is superseded is refused, and says what stands in its place', async () => {
+    const { agent, runner } = scene()
+    await runner.run(agent, 1, { runId: 'r' })
+    const outcome = await runner.resume('r', { redo: '1' })
+    const before = await runner.history('r')
+    await expect(runner.resume('r', { redo: '1' })).rejects.toMatchObject({ code: 'UNKNOWN_STEP', step: '1', message: expect.stringContaining('in its place stands 1~1') })
+    await expect(runner.resume('r', { redo: 'b:beside#0/0' })).rejects.toMatchObject({ code: 'UNKNOWN_STEP', message: expect.stringContaining('nothing has come in its place yet') })
+    expect(await runner.history('r')).toEqual(before)
+    expect(outcome).toMatchObject({ status: 'suspended' })
+  })
+
+  it('of a call inside a response whose record is superseded names the call of the response that is there now', async () => {
+    const model = testModel((turn) => (turn === 0 ? { calls: [{ id: 'c', tool: 'pay', input: {} }] } : { text: 'done' }))
+    const pay = tool({ inputSchema: z.object({}), execute: async () => 'paid' })
+    const agent = defineAgent('a', async (run) => (await generateText({ model: run.model(model), tools: run.tools({ pay }, { pay: { idempotent: true } }), prompt: 'pay', stopWhen: isStepCount(3) })).text)
+    const runner = createRunner({ agents: [agent], store: memoryStore(), ...quick })
+    await runner.run(agent, 1, { runId: 'r' })
+    await runner.resume('r', { redo: '0' })
+    await expect(runner.resume('r', { redo: '0/c:c' })).rejects.toMatchObject({ code: 'UNKNOWN_STEP', message: expect.stringContaining('in its place stands 0~1/c:c') })
   })
 
   it('of a step inside one that answers as a whole names that one', async () => {

@@ -73,6 +73,7 @@ function wrapExecute(name: string, tool: object, execute: Execute, policy: ToolP
       outside(`tool "${name}"`, options, isDriving())
       return execute.call(tool, input, call)
     }
+    if (typeof call?.toolCallId !== 'string') return Promise.reject(withoutCallId(name))
     const { retry, timeouts } = at.drive.attempt.policies
     const resolved = resolveToolPolicy(policy, `tools.${name}`, { retry, timeoutMs: timeouts.toolMs, idleTimeoutMs: timeouts.toolIdleMs })
     // Preliminary results reach the AI SDK only through an iterable that is returned at once.
@@ -87,6 +88,12 @@ function wrapExecute(name: string, tool: object, execute: Execute, policy: ToolP
     return preliminary ? preliminary.followedBy(done) : done
   }
 }
+
+/** A call is known by its id. */
+const withoutCallId = (name: string): HoldfastError =>
+  new HoldfastError('INVALID_OPTIONS', `tool "${name}" was called without the id of its call`, {
+    advice: 'Call it as execute(input, { toolCallId, messages }), with the id that the model gave the call; what no model asks for is run.step(name, fn)',
+  })
 
 /**
  * The approval that a call was given in the messages: such calls execute before any model request, when the messages end with the answers
@@ -113,6 +120,7 @@ function toolSpec(
   const { onIncompleteTool, maxResultBytes } = drive.attempt.policies
   const onIncomplete = policy.onIncompleteTool ?? (onIncompleteTool === 'reconcile' && !policy.reconcile ? 'refuse' : onIncompleteTool)
   const hasEffects = !policy.idempotent && !policy.composite
+  const effectKey = effectKeyOf(name, policy, input)
   return {
     claim: {
       branch,
@@ -122,9 +130,9 @@ function toolSpec(
       // A call is known by the response that asked for it: arguments that a schema turned into something without a fingerprint do not matter.
       fingerprint: fingerprint(input, drive.attempt.secrets) ?? hash('no fingerprint'),
       hasInput: true,
-      ...(policy.effectKey && { content: policy.effectKey(input) }),
+      ...(effectKey !== undefined && { content: effectKey }),
       ...(hasEffects && {
-        effect: { name, key: policy.effectKey?.(input) ?? '', policy: { onIncomplete, allowRepeat: policy.allowRepeat, keyed: policy.effectKey !== undefined } },
+        effect: { name, key: effectKey ?? '', policy: { onIncomplete, allowRepeat: policy.allowRepeat, keyed: effectKey !== undefined } },
       }),
     },
     label: `tool "${name}"`,
@@ -139,4 +147,14 @@ function toolSpec(
     reconcile: policy.reconcile,
     settleAfterMs: policy.settleAfterMs,
   }
+}
+
+/** A key that is missing would make all calls one effect. @throws HoldfastError `INVALID_POLICY`; what `effectKey` throws. */
+function effectKeyOf(name: string, { effectKey }: ResolvedToolPolicy, input: unknown): string | undefined {
+  if (!effectKey) return undefined
+  const key: unknown = effectKey(input)
+  if (typeof key === 'string' && key !== '') return key
+  throw new HoldfastError('INVALID_POLICY', `tools.${name}.effectKey must return a text that is not empty, got ${key === '' ? 'an empty one' : key === null ? 'null' : typeof key}`, {
+    advice: 'Make it of what the call is about, such as ({ order }) => String(order)',
+  })
 }

@@ -148,7 +148,12 @@ export interface ToolPolicy<INPUT = unknown, OUTPUT = unknown> {
   readonly onIncompleteTool?: OnIncompleteTool
   /** Asks the outside world whether a call in doubt took effect. */
   reconcile?(call: DoubtfulCall<INPUT>): Promise<Reconciled<OUTPUT>>
-  /** Calls with the same key count as the same effect. Default: all calls of the tool do, whatever their arguments. */
+  /**
+   * What the call is about, as a text that is not empty: calls of one key are the same effect. Default: all calls of the tool are, whatever their arguments.
+   * It says which calls wait, or may be answered, where an earlier one is in doubt, was superseded (the run diverged, or is driven again), or has a record that nobody
+   * asked for. It does not make two calls one that both completed: a model that asks twice, each time after an answer, gets two effects. Where a service shall
+   * see one, hand it a key of your own, made of what the call is about, in place of `currentStep().idempotencyKey`.
+   */
   effectKey?(input: INPUT): string
   /** Lets a call run although an earlier one with the same effect key was superseded or is in doubt. Default false. */
   readonly allowRepeat?: boolean

@@ -1,11 +1,13 @@
 /** What is superseded when a run is to be driven again from a step on (R7). */
 import type { History, StepRecord } from './history.ts'
-import { isWithin, MAIN, parentOf } from './identity.ts'
+import { isWithin, MAIN, parentOf, turnOf } from './identity.ts'
 
 export type Redo =
   | { readonly type: 'from'; readonly ids: readonly string[] }
   /** The step lies inside one that answers as a whole: that one has to be redone. */
   | { readonly type: 'inside'; readonly step: string }
+  /** Its record answers no more: `now` stands in its place, where that has a record. */
+  | { readonly type: 'superseded'; readonly now: string | undefined }
   | { readonly type: 'unknown' }
 
 /**
@@ -14,6 +16,7 @@ export type Redo =
  */
 export function redoFrom(history: History, step: string): Redo {
   const record = history.records.get(step)
+  if (history.isGone(step)) return { type: 'superseded', now: standingAt(history, step) }
   if (!record) return { type: 'unknown' }
   const around = enclosing(history, record)
   if (around) return { type: 'inside', step: around.ref.id }
@@ -42,4 +45,10 @@ function enclosing(history: History, record: StepRecord): StepRecord | undefined
     if (around?.end && around.ref.kind !== 'model') found = around
   }
   return found
+}
+
+/** What stands at the turn of a step now, as each thing that it stands in does. */
+function standingAt(history: History, step: string): string | undefined {
+  const now = turnOf(step).split('/').reduce((path, segment) => history.current(path === MAIN ? segment : `${path}/${segment}`), MAIN)
+  return history.records.has(now) ? now : undefined
 }

@@ -28,7 +28,9 @@ describe('the limits of a run', () => {
 describe('limitReached', () => {
   it.each([
     ['maxSteps', 20, 20, 'LIMIT_REACHED', 'run "r" has used 20 of 20 steps (limits.maxSteps)', 'maxSteps: 40'],
-    ['maxTokens', 130, 100, 'LIMIT_REACHED', 'run "r" has used 130 of 100 tokens (limits.maxTokens)', 'maxTokens: 200'],
+    ['maxTokens', 130, 100, 'LIMIT_REACHED', 'run "r" has used 130 of 100 tokens (limits.maxTokens)', 'maxTokens: 260'],
+    ['maxSteps', 4, 1, 'LIMIT_REACHED', 'run "r" has used 4 of 1 steps (limits.maxSteps)', 'maxSteps: 8'],
+    ['maxSteps', 0, 0, 'LIMIT_REACHED', 'run "r" has used 0 of 0 steps (limits.maxSteps)', 'maxSteps: 2'],
     ['runMs', 1_000, 1_000, 'RUN_TIMEOUT', 'the time of run "r" is over: it was active for 1000 of 1000 ms (timeouts.runMs, limits.runMs)', 'runMs: 2000'],
     ['deadline', 9, 0, 'RUN_TIMEOUT', 'the time of run "r" is over: its deadline was 1970-01-01T00:00:00.000Z (limits.deadline)', 'deadline: a later one'],
     ['deadline', 9, 1e300, 'RUN_TIMEOUT', 'the time of run "r" is over: its deadline was 1e+300 (limits.deadline)', 'deadline: a later one'],

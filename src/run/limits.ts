@@ -86,7 +86,8 @@ export function limitReached(runId: string, { limit, used, max }: Reached, { lab
     runMs: () => `the time of run "${runId}" is over: it was active for ${used} of ${max} ms (timeouts.runMs, limits.runMs)`,
     deadline: () => `the time of run "${runId}" is over: its deadline was ${dateText(max)} (limits.deadline)`,
   }[limit]()
-  const higher = limit === 'deadline' ? 'a later one' : String(max * 2)
+  // What was used may be more than the limit was: a call can give a lower one.
+  const higher = limit === 'deadline' ? 'a later one' : String(Math.max(max, used, 1) * 2)
   return new HoldfastError(limit === 'runMs' || limit === 'deadline' ? 'RUN_TIMEOUT' : 'LIMIT_REACHED', label === undefined ? what : `${what}: ${label} did not start`, {
     runId,
     ...(step !== undefined && { step }),

@@ -4,11 +4,12 @@ import { START, link, unlink, type Placed, type Tip } from '../journal/chain.ts'
 import { decode, encode } from '../journal/codec.ts'
 import { FORMAT, type Entry, type RunCreated } from '../journal/entry.ts'
 import { fingerprint } from '../journal/fingerprint.ts'
+import { writeMessage } from '../journal/message.ts'
 import { bytesOf, readJournal } from '../journal/read.ts'
 import { unsealed, type Secrets } from '../journal/secrets.ts'
 import type { RunRow, Store } from '../journal/store.ts'
 import { Writer, type NewEntry } from '../journal/writer.ts'
-import { redoFrom } from '../replay/redo.ts'
+import { redoFrom, type Redo } from '../replay/redo.ts'
 import { History } from '../replay/history.ts'
 import { Attempt } from '../run/attempt.ts'
 import { Budget } from '../run/budget.ts'
@@ -127,7 +128,7 @@ async function begin(store: Store, options: ResolvedOptions, request: Request, f
     onEvent: request.onEvent,
     onLateMessage: (message) => {
       // Nobody waits for it any more; whoever resumes finds it.
-      store.send(runId, { question: null, body: options.secrets ? options.secrets.seal(message) : JSON.stringify(message), now: options.clock.now() }).catch(() => {})
+      store.send(runId, { question: null, body: writeMessage(runId, message, options.secrets), now: options.clock.now() }).catch(() => {})
     },
   })
   late.attempt = attempt
@@ -220,8 +221,16 @@ function historyOf(entries: readonly Placed[]): History {
 function redone(history: History, runId: string, step: string): NewEntry {
   const redo = redoFrom(history, step)
   if (redo.type === 'from') return { type: 'superseded', by: 'redo', step, reason: 'the run is driven again from here on', ids: redo.ids }
-  const advice = redo.type === 'inside' ? `It lies inside step ${redo.step}, which answers as a whole: redo that one` : 'holdfast show lists the steps'
+  const advice = adviceOf(redo)
   throw new HoldfastError('UNKNOWN_STEP', `run "${runId}" cannot be driven again from step "${step}"`, { runId, step, advice })
+}
+
+function adviceOf(redo: Exclude<Redo, { type: 'from' }>): string {
+  switch (redo.type) {
+    case 'inside': return `It lies inside step ${redo.step}, which answers as a whole: redo that one`
+    case 'superseded': return redo.now === undefined ? 'It is superseded already, and nothing has come in its place yet: resume the run' : `It is superseded already: in its place stands ${redo.now}`
+    case 'unknown': return 'holdfast show lists the steps'
+  }
 }
 
 const runMismatch = (runId: string, mismatches: readonly string[], mayResume: boolean): HoldfastError =>
