@@ -10,6 +10,7 @@ import { gzipSync } from 'node:zlib'
 import { createRunner, sqliteStore } from '../src/index.ts'
 import { FORMAT, type Entry } from '../src/journal/entry.ts'
 import { chained, EVERY_MESSAGE, everyEntry } from '../src/journal/fixtures/every-entry.ts'
+import { writeMessage } from '../src/journal/message.ts'
 import type { Store } from '../src/journal/store.ts'
 import { world } from '../test/golden/desk.ts'
 import { mortal } from '../test/support/crash.ts'
@@ -40,7 +41,7 @@ async function everything(store: Store): Promise<void> {
   await store.create({ runId: EVERY, agent: created.agent, threadId: created.threadId ?? null, createdAt: created.at, entries: [first!] })
   for (let expectedToken = 0; expectedToken < 4; expectedToken++) await store.take(EVERY, { expectedToken, owner: '{"pid":1}', leaseUntil: 1, now: 1 })
   await store.append(EVERY, { token: 4, entries: rest, patch: { status: 'completed', release: true }, now: entries.at(-1)!.at })
-  for (const [i, message] of EVERY_MESSAGE.entries()) await store.send(EVERY, { question: `q${i}`, body: JSON.stringify(message), now: 1_700_000_000_500 })
+  for (const [i, message] of EVERY_MESSAGE.entries()) await store.send(EVERY, { question: `q${i}`, body: writeMessage(EVERY, message), now: 1_700_000_000_500 })
 }
 
 const folder = mkdtempSync(join(tmpdir(), 'holdfast-golden-'))

@@ -3,6 +3,7 @@ import { generateText, stepCountIs, tool } from 'ai'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { createRunner, currentStep, defineAgent, memoryStore, type RunnerOptions, type ToolPolicy } from '../src/index.ts'
+import { writeMessage } from '../src/journal/message.ts'
 import type { Store } from '../src/journal/store.ts'
 import { later, mortal } from './support/crash.ts'
 import { testModel, type Answer } from './support/model.ts'
@@ -99,14 +100,14 @@ describe('killed between the effect and its record (C1)', () => {
 
   it('does not suspend over a late result that comes at that very moment (R9)', async () => {
     const { agent, refunds, store } = await killedAfterEffect()
-    const settlement = { type: 'completed', outcome: { type: 'value', value: { json: { refunded: '7', found: true } } } }
+    const settlement = { type: 'completed', outcome: { type: 'value', value: { json: { refunded: '7', found: true } } } } as const
     let sent = false
     const interfering: Store = {
       ...store,
       append: async (runId, batch) => {
         if (!sent && batch.entries.some(({ body }) => body.includes('"type":"suspended"'))) {
           sent = true
-          await store.send('r', { question: null, body: JSON.stringify({ type: 'late-result', step: '0/c:c1', settlement }), now: batch.now })
+          await store.send('r', { question: null, body: writeMessage('r', { type: 'late-result', step: '0/c:c1', settlement }), now: batch.now })
         }
         return store.append(runId, batch)
       },

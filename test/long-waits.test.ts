@@ -3,6 +3,7 @@ import { generateText, streamText } from 'ai'
 import { describe, expect, it } from 'vitest'
 import { classifyError, createRunner, defineAgent, memoryStore, type Agent, type CallOptions, type RunEvent, type RunnerOptions, type Store } from '../src/index.ts'
 import { sleep } from '../src/core/clock.ts'
+import { writeMessage } from '../src/journal/message.ts'
 import { manualClock } from '../src/testing/index.ts'
 import { testModel } from './support/model.ts'
 import { endParts, streamingModel, textParts, type Piece } from './support/streaming.ts'
@@ -178,7 +179,7 @@ describe('a message that comes in while the run suspends for a wait', () => {
       append: async (runId, batch) => {
         if (!sent && batch.entries.some(({ body }) => body.includes('"suspended"'))) {
           sent = true
-          await store.send(runId, { question: null, body: JSON.stringify({ type: 'late-result', step: 'nobody', settlement: { type: 'not-done' } }), now: clock.now() })
+          await store.send(runId, { question: null, body: writeMessage(runId, { type: 'late-result', step: 'nobody', settlement: { type: 'not-done' } }), now: clock.now() })
         }
         return store.append(runId, batch)
       },

@@ -71,6 +71,7 @@ class Walk {
   }
 
   #writeItems(source: unknown[], depth: number): string {
+    this.#count('', source.length) // before the walk: a list may be nothing but holes, billions of them
     const items: string[] = []
     for (let i = 0; i < source.length; i++) {
       this.#place.enter(depth, i) // before the read, which may be a getter that throws

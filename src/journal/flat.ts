@@ -64,7 +64,10 @@ function visitItems(part: readonly JsonValue[], visit: Visit): void {
 
 /** Throws STORE_CORRUPT with the path for what {@link flatten} does not write: an unknown type, a reference to nothing, or to what contains it. */
 export function checkFlat(flat: JsonValue, path: string): void {
-  if (typeof flat === 'number' && isReference(flat, 0)) return
+  if (typeof flat === 'number') {
+    if (isReference(flat, 0)) return
+    throw corrupt(`${path} cannot be decoded: ${flat} stands for nothing`)
+  }
   if (!isList(flat) || flat.length === 0) throw corrupt(`${path} is not in devalue's form`)
   const inside = flat.map((part, index) => {
     const parts: number[] = []

@@ -1,8 +1,10 @@
 /** What others send to a run (R9): its owner takes it into the journal. */
+import { hash } from '../core/hash.ts'
 import { HoldfastError } from '../errors.ts'
 import { encodedFault } from './encoded.ts'
 import { FORMAT, type Decision, type EffectRef, type Settlement } from './entry.ts'
 import { messageFault } from './schema.ts'
+import type { Secrets } from './secrets.ts'
 import type { InboxMessage } from './store.ts'
 
 export type Message =
@@ -17,6 +19,20 @@ export type Message =
   /** The work of a step that was no longer waited for came to an end after its attempt did. */
   | { readonly type: 'late-result'; readonly step: string; readonly settlement: Settlement }
 
+/** The text of a message to run `runId`, with the names of secrets in place of their values, and its checksum for its last field. */
+export function writeMessage(runId: string, message: Message, secrets?: Secrets): string {
+  const text = secrets ? secrets.seal(message) : JSON.stringify(message)
+  return `${text.slice(0, -1)},"sum":"${hash(runId, text)}"}`
+}
+
+const SEALED = /^([^]*),"sum":"([0-9a-f]{32})"\}$/
+
+/** Whether the text is as {@link writeMessage} made it for this run. */
+function isWhole(runId: string, body: string): boolean {
+  const [, text, sum] = SEALED.exec(body) ?? []
+  return body.isWellFormed() && sum === hash(runId, `${text}}`)
+}
+
 /** @throws HoldfastError `STORE_CORRUPT` with the place, `STORE_NEWER` for what a newer build sent (its `format` says so). */
 export function readMessage(runId: string, { seq, body }: InboxMessage): Message {
   const place = `message ${seq} in the inbox of run "${runId}"`
@@ -30,6 +46,7 @@ export function readMessage(runId: string, { seq, body }: InboxMessage): Message
   if (format > FORMAT) {
     throw new HoldfastError('STORE_NEWER', `${place} was written in format ${format}, this build reads up to ${FORMAT}`, { runId, advice: 'Update holdfast; nothing was changed' })
   }
+  if (!isWhole(runId, body)) throw damaged(runId, place, 'its checksum does not match')
   const fault = messageFault(message, encodedFault)
   if (fault !== undefined) throw damaged(runId, place, fault)
   return message as Message

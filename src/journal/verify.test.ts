@@ -3,12 +3,13 @@ import { hash } from '../core/hash.ts'
 import { link } from './chain.ts'
 import { chained, EVERY_MESSAGE, everyEntry } from './fixtures/every-entry.ts'
 import type { Entry } from './entry.ts'
+import { writeMessage, type Message } from './message.ts'
 import type { InboxMessage, RunRow, StoredEntry } from './store.ts'
 import { verifyRun } from './verify.ts'
 
 const ENTRIES = everyEntry('r1')
 const ROWS = chained(ENTRIES)
-const INBOX: InboxMessage[] = EVERY_MESSAGE.map((message, i) => ({ seq: i + 1, body: JSON.stringify(message) }))
+const INBOX: InboxMessage[] = EVERY_MESSAGE.map((message, i) => ({ seq: i + 1, body: writeMessage('r1', message) }))
 const ROW: RunRow = {
   runId: 'r1', agent: 'desk', status: 'completed', threadId: 'thread-9', createdAt: ENTRIES[0]!.at, updatedAt: 9, resumeAt: null, token: 4, owner: null, leaseUntil: 0,
   lastSeq: ROWS.length, inboxSeq: INBOX.length,
@@ -70,7 +71,10 @@ describe('verifyRun', () => {
 
   it.each<[string, InboxMessage[], unknown[]]>([
     ['that is not JSON', INBOX.with(1, { seq: 2, body: '{"type":' }), [[2, 'inbox', expect.stringContaining('it is not JSON')]]],
-    ['of no type', INBOX.with(1, { seq: 2, body: '{"type":"hello"}' }), [[2, 'inbox', expect.stringContaining('type is "hello"')]]],
+    ['of no type', INBOX.with(1, { seq: 2, body: writeMessage('r1', { type: 'hello' } as unknown as Message) }), [[2, 'inbox', expect.stringContaining('type is "hello"')]]],
+    ['that was changed', INBOX.with(1, { seq: 2, body: INBOX[1]!.body.replace('refund', 'refuse') }), [[2, 'inbox', expect.stringContaining('its checksum does not match')]]],
+    ['whose checksum was cut off', INBOX.with(1, { seq: 2, body: JSON.stringify(EVERY_MESSAGE[1]) }), [[2, 'inbox', expect.stringContaining('its checksum does not match')]]],
+    ['to another run', INBOX.with(1, { seq: 2, body: writeMessage('r2', EVERY_MESSAGE[1]!) }), [[2, 'inbox', expect.stringContaining('its checksum does not match')]]],
     ['of a newer build', INBOX.with(1, { seq: 2, body: '{"type":"hello","format":2}' }), [[2, 'inbox', expect.stringContaining('format 2')]]],
     ['that is missing at the end', INBOX.slice(0, -1), [[INBOX.length, 'inbox', `the inbox ends at message ${INBOX.length - 1}, it had ${INBOX.length}`]]],
   ])('finds a message %s', (_, inbox, expected) => {

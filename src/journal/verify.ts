@@ -31,10 +31,12 @@ const LOOKS = 3
 /** Looks at a run in a store. A run that is removed meanwhile has nothing wrong with it. */
 export async function verifyStored(store: Store, runId: string): Promise<Verified> {
   for (let look = 1; ; look++) {
-    const row = await store.get(runId)
-    if (!row) return { findings: [], entries: 0, messages: 0 }
     let verified: Verified
+    let updatedAt: number | undefined
     try {
+      const row = await store.get(runId)
+      if (!row) return { findings: [], entries: 0, messages: 0 }
+      updatedAt = row.updatedAt
       const stored = await store.read(runId)
       const inbox = await store.inbox(runId, 0)
       verified = { findings: verifyRun(row, stored, inbox), entries: stored.length, messages: inbox.length }
@@ -43,7 +45,8 @@ export async function verifyStored(store: Store, runId: string): Promise<Verifie
       verified = { findings: [{ runId, seq: null, type: 'store', message: error.message }], entries: 0, messages: 0 }
     }
     // What was written between the reads looks like damage.
-    if (verified.findings.length === 0 || look === LOOKS || (await store.get(runId))?.updatedAt === row.updatedAt) return verified
+    if (verified.findings.length === 0 || look === LOOKS || updatedAt === undefined) return verified
+    if ((await store.get(runId))?.updatedAt === updatedAt) return verified
   }
 }
 

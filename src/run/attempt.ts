@@ -7,6 +7,7 @@ import type { Effect } from '../effects/ledger.ts'
 import { HoldfastError } from '../errors.ts'
 import type { AttemptSummary, Entry, StepKind, SuspendReason } from '../journal/entry.ts'
 import type { Secrets } from '../journal/secrets.ts'
+import type { Message } from '../journal/message.ts'
 import type { NewEntry, Writer } from '../journal/writer.ts'
 import type { OnIncompleteTool, ResolvedRetry, TimeoutPolicy } from '../reliability/index.ts'
 import type { Ticket } from '../replay/claim.ts'
@@ -51,7 +52,7 @@ export interface AttemptOptions {
   readonly secrets: Secrets | undefined
   readonly onEvent: (event: StampedEvent) => void
   /** Hands a message to the run's inbox, when the attempt is over. */
-  readonly onLateMessage: (message: object) => void
+  readonly onLateMessage: (message: Message) => void
 }
 
 type Delayed = SuspendReason & { readonly type: 'retry-after' }

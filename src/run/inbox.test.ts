@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Entry, Settlement, StepRef } from '../journal/entry.ts'
+import { writeMessage } from '../journal/message.ts'
 import { History } from '../replay/history.ts'
 import { entriesOf, takenSeq, type Message } from './inbox.ts'
 
@@ -20,7 +21,7 @@ const consumed: Entry = { type: 'consumed', at: 4, step: '1', effects: ['0'], de
 function take(message: Message, ...entries: Entry[]): unknown {
   const history = new History()
   entries.forEach((entry, i) => history.apply(entry, i + 1))
-  return entriesOf('r1', { seq: 7, body: JSON.stringify(message) }, history)
+  return entriesOf('r1', { seq: 7, body: writeMessage('r1', message) }, history)
 }
 const TAKEN = [{ type: 'inbox-taken', seq: 7 }]
 const TOO_LATE = [{ ...TAKEN[0], step: '0' }]

@@ -1,12 +1,12 @@
 /** A decision from outside about a step that waits (R6): checked, and put into the run's inbox. */
 import { isInDoubt } from '../effects/doubt.ts'
-import type { Effect } from '../effects/ledger.ts'
+import { hasResult, type Effect } from '../effects/ledger.ts'
 import { givenResponse } from '../ai-sdk/given-response.ts'
 import { HoldfastError } from '../errors.ts'
 import type { Placed } from '../journal/chain.ts'
 import { encode } from '../journal/codec.ts'
 import type { Decision, EffectRef, StepKind, SuspendReason } from '../journal/entry.ts'
-import { readMessage, type Message } from '../journal/message.ts'
+import { readMessage, writeMessage, type Message } from '../journal/message.ts'
 import { readJournal } from '../journal/read.ts'
 import type { Secrets } from '../journal/secrets.ts'
 import type { Store } from '../journal/store.ts'
@@ -31,7 +31,7 @@ export async function decide(store: Store, runId: string, step: string, input: D
   if (!question) throw nothingToResolve(runId, step, row.status, questionsIn(entries, history, mayRun))
   const decision = asGiven.type === 'result' && question.kind === 'model' ? responseGiven(input, question.effect.name, runId, step, now) : asGiven
   if (decision.type === 'reuse' && !question.canReuse) {
-    throw new HoldfastError('NOTHING_TO_RESOLVE', `step "${step}" of run "${runId}" has no earlier result to reuse`, { runId, step, advice: 'Choose rerun, skip, or give its result' })
+    throw new HoldfastError('NOTHING_TO_RESOLVE', `step "${step}" of run "${runId}" has no earlier result to reuse: none is stored`, { runId, step, advice: 'Choose rerun, skip, or give its result' })
   }
   await refuseSettled(store, runId, step, question, entries)
   const message: Message = { type: 'decision', step, effect: question.effect, fingerprint: question.fingerprint, since: row.lastSeq, decision }
@@ -40,7 +40,7 @@ export async function decide(store: Store, runId: string, step: string, input: D
   if (!waitsAgain && history.ledger.decisions.some((d) => d.step === step && !d.consumed)) throw resolvedAlready(runId, step)
   // Two who decide at once decide about the same question: that after those which were taken.
   const asked = entries.filter(({ entry }) => (entry.type === 'decision' || entry.type === 'inbox-taken') && entry.step === step).length
-  const sent = await store.send(runId, { question: `resolve ${step} ${asked}`, body: secrets ? secrets.seal(message) : JSON.stringify(message), now })
+  const sent = await store.send(runId, { question: `resolve ${step} ${asked}`, body: writeMessage(runId, message, secrets), now })
   if (sent === null) throw resolvedAlready(runId, step)
 }
 
@@ -75,7 +75,7 @@ function questionOf(entries: readonly Placed[], history: History, step: string, 
   if (!reason) return undefined
   const effects = reason.effects.flatMap((id) => history.ledger.effects.get(id) ?? [])
   const [first] = effects
-  return first && { effects: reason.effects, kind: first.step.kind, effect: first.ref, fingerprint: reason.fingerprint, canReuse: effects.some((effect) => effect.outcome !== undefined) }
+  return first && { effects: reason.effects, kind: first.step.kind, effect: first.ref, fingerprint: reason.fingerprint, canReuse: effects.some(hasResult) }
 }
 
 type Waiting = SuspendReason & { readonly type: 'in-doubt' | 'repeat' }

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { chained, EVERY_MESSAGE, everyEntry } from '../../journal/fixtures/every-entry.ts'
+import { writeMessage } from '../../journal/message.ts'
 import { sqliteStore } from '../../stores/sqlite.ts'
 import { command, testIo } from '../fixtures/test-io.ts'
 import { main } from '../main.ts'
@@ -22,7 +23,7 @@ async function storeWith(damage = ''): Promise<string> {
     await store.create({ runId, agent: 'desk', threadId: 'thread-9', createdAt: entries[0]!.at, entries: chained(entries) })
     for (let expectedToken = 0; expectedToken < 4; expectedToken++) await store.take(runId, { expectedToken, owner: '{}', leaseUntil: 1, now: 1 })
     await store.append(runId, { token: 4, entries: [], patch: { status: 'completed', release: true }, now: 2 })
-    for (const message of EVERY_MESSAGE) await store.send(runId, { question: null, body: JSON.stringify(message), now: 3 })
+    for (const message of EVERY_MESSAGE) await store.send(runId, { question: null, body: writeMessage(runId, message), now: 3 })
   }
   await store.close()
   const database = new DatabaseSync(file)

@@ -4,6 +4,7 @@ import type { SuspendReason } from '../../journal/entry.ts'
 import type { RunRow, RunStatus } from '../../journal/store.ts'
 import type { NewEntry } from '../../journal/writer.ts'
 import { attemptEnded, began, CREATED, ended, failure, journal, rowOf, started, unknown, value } from '../fixtures/journal.ts'
+import { writeMessage } from '../../journal/message.ts'
 import { runView, type RunView, type ViewInput } from './run-view.ts'
 
 const REFUND = 'tool 0/c:a refund'
@@ -59,7 +60,7 @@ describe('the view of a run', () => {
 
   it('whose doubt was decided: by a message that waits, or one that was taken in', () => {
     const decision = { type: 'decision', step: '0/c:a', effect: { name: 'refund', key: '' }, fingerprint: 'f', since: 9, decision: { type: 'skip' } } as const
-    const waiting = view('running', [started(1), asked, began(REFUND)], { inbox: [{ seq: 1, body: JSON.stringify(decision) }], rowPatch: { inboxSeq: 1 } })
+    const waiting = view('running', [started(1), asked, began(REFUND)], { inbox: [{ seq: 1, body: writeMessage('r-1', decision) }], rowPatch: { inboxSeq: 1 } })
     expect(waiting).toMatchObject({ unread: 1, decisions: [{ step: '0/c:a', decision: 'skip', attempt: null, usedBy: null }], waits: [{ decided: 'skip', choices: [] }] })
 
     const taken = view('running', [started(1), asked, began(REFUND), started(2), { ...decision, inbox: 1 }], { rowPatch: { inboxSeq: 1 } })
