@@ -58,7 +58,7 @@ async function reportOf(io: Io, file: string, runId: string | undefined, progres
   await store.open()
   try {
     const findings: Report['findings'][number][] = []
-    if (runId === undefined) for (const message of sqliteFileFaults(file)) findings.push({ runId: null, seq: null, type: 'file', message })
+    if (runId === undefined) for (const message of await sqliteFileFaults(file)) findings.push({ runId: null, seq: null, type: 'file', message })
     let entries = 0
     let messages = 0
     const runIds = runId === undefined ? (await store.list({ limit: Infinity })).map((row) => row.runId) : [((await store.get(runId)) ?? unknownRun(runId)).runId]

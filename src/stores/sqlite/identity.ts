@@ -26,20 +26,23 @@ export function checkFormat(file: string, format: number): void {
 }
 
 /**
- * Reads the two numbers of the header through SQLite, not with `node:fs`: closing any descriptor of a file drops the POSIX locks that
- * this whole process, all its threads, holds on it (https://sqlite.org/howtocorrupt.html, 2.2), those of a store that is open on it too.
+ * Reads the two numbers of the header, which a store's file has from the moment it appears, and looks at nothing else: without its log
+ * the rest may be in the middle of a checkpoint, which is no damage (a kill, a full disk, another process at work).
+ *
+ * Through SQLite, not with `node:fs`: closing any descriptor of a file drops the POSIX locks that this whole process, all its threads,
+ * holds on it (https://sqlite.org/howtocorrupt.html, 2.2), those of a store that is open on it too.
  * Seen with Node 22.13: the next process to close the file then takes itself for the last, and deletes the log that the store writes to.
  */
 function readHeader(file: string): { applicationId: number; format: number } {
   let database: DatabaseSync | undefined
   try {
     database = openUntouched(file)
-    // Lets the header of a file be read that is shorter than the header says: ours or not is the first question.
+    // So that the file may be shorter than its header says: the first page is copied before those that made it longer.
     database.exec('PRAGMA writable_schema = ON')
-    const header = database
-      .prepare('SELECT application_id AS applicationId, user_version AS format FROM pragma_application_id, pragma_user_version')
-      .get() as { applicationId: number; format: number }
-    return header
+    // Not through the functions of the same names, for which SQLite would read the list of tables first.
+    const { application_id: applicationId } = database.prepare('PRAGMA application_id').get() as { application_id: number }
+    const { user_version: format } = database.prepare('PRAGMA user_version').get() as { user_version: number }
+    return { applicationId, format }
   } catch (error) {
     if (isNotDatabase(error)) throw notDatabase(file, error)
     throw error
@@ -49,7 +52,8 @@ function readHeader(file: string): { applicationId: number; format: number } {
 }
 
 /**
- * `immutable` keeps SQLite from locking, from recovering what the other program left, and from creating `-wal` and `-shm` beside it.
+ * `immutable` keeps SQLite from locking, from reading the log, from recovering what another program left, and from creating `-wal` and
+ * `-shm` beside it: what it gives may not fit together where somebody has the file open, or was killed while he had.
  * Node 22.13 and 22.14 take no URL: there a read-only connection is next best (it may leave an empty `-wal` beside a foreign file).
  */
 export function openUntouched(file: string): DatabaseSync {
@@ -57,7 +61,8 @@ export function openUntouched(file: string): DatabaseSync {
   const url = pathToFileURL(file)
   url.searchParams.set('immutable', '1')
   try {
-    return new DatabaseSync(url, { readOnly: true })
+    // Newer versions of Node are defensive unless told otherwise, and `writable_schema` is then without effect.
+    return new DatabaseSync(url, { readOnly: true, defensive: false })
   } catch (error) {
     if (error instanceof TypeError) return new DatabaseSync(file, { readOnly: true })
     throw error

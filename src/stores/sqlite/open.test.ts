@@ -339,19 +339,19 @@ describe('a store that only reads', () => {
 describe('sqliteFileFaults', () => {
   it('finds nothing in a whole file, and leaves it as it is', async () => {
     const file = await filledFile()
-    expect(sqliteFileFaults(file)).toEqual([])
+    expect(await sqliteFileFaults(file)).toEqual([])
   })
 
   it('finds a journal without its run', async () => {
     const file = await filledFile()
     inSqlite(file, 'PRAGMA foreign_keys = OFF', `INSERT INTO journal VALUES (99, 1, '{}', '')`)
-    expect(sqliteFileFaults(file)).toEqual(['row 201 of table journal belongs to no run'])
+    expect(await sqliteFileFaults(file)).toEqual(['row 201 of table journal belongs to no run'])
   })
 
   it('finds an index that does not fit its table', async () => {
     const file = await filledFile()
     const { rootpage } = new DatabaseSync(file, { readOnly: true }).prepare(`SELECT rootpage FROM sqlite_schema WHERE name = 'runs_by_status'`).get() as { rootpage: number }
     overwrite(file, rootpage * 4096 - 9, 0x78) // the status, at the end of its page
-    expect(sqliteFileFaults(file).join()).toContain('missing from index runs_by_status')
+    expect((await sqliteFileFaults(file)).join()).toContain('missing from index runs_by_status')
   })
 })

@@ -1,6 +1,7 @@
 /** Opens a store's file. What is found there has its own outcome each, and none of them is "start again and overwrite". */
-import { existsSync, statSync } from 'node:fs'
+import { accessSync, constants, existsSync, realpathSync, statSync } from 'node:fs'
 import type { Stats } from 'node:fs'
+import { dirname } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 import { HoldfastError } from '../../errors.ts'
 import { createFile } from './create.ts'
@@ -15,11 +16,12 @@ const SMALLEST_DATABASE = 512
 
 /**
  * Opens `file`, making it when it is absent and `create` says so; `readOnly` leaves it and what lies beside it as it is.
+ * A log beside it belongs to it: what a kill or a full disk left half-done, in a commit or in a checkpoint, SQLite finishes or takes back.
  *
  * | found | outcome |
  * |---|---|
  * | nothing | created, or `STORE_NOT_FOUND` |
- * | an empty file | `STORE_EMPTY` |
+ * | an empty file without a log | `STORE_EMPTY` |
  * | another program's file, or no database | `STORE_FOREIGN` |
  * | a later format | `STORE_NEWER` |
  * | ours, damaged | `STORE_CORRUPT` |
@@ -46,6 +48,7 @@ function checkFound(file: string): boolean {
   if (found.isDirectory()) throw unavailable(file, 'it is a folder')
   if (!found.isFile()) throw unavailable(file, 'it is not an ordinary file')
   if (found.size === 0) {
+    if (statOrAbsent(`${file}-wal`)?.size) throw corrupt(file, `it is empty, but its log ${file}-wal, which may hold entries, is still there`)
     throw new HoldfastError('STORE_EMPTY', `${file} is an empty file, not a store`, { advice: 'Delete it or give another path' })
   }
   // SQLite takes a scrap of a file for a database that is still empty.
@@ -88,21 +91,39 @@ function useWal(database: DatabaseSync): void {
   }
 }
 
-/**
- * Without a log beside it nobody has the file open at the moment, and there is no need for locks, for which SQLite would make files
- * beside it and leave them there. Somebody may open it meanwhile: then what is read may not fit together.
- */
+/** A connection that changes nothing of what is there. */
 function connectToRead(file: string): DatabaseSync {
-  const { DatabaseSync } = loadSqlite()
-  const database = existsSync(`${file}-wal`) ? new DatabaseSync(file, { readOnly: true }) : openUntouched(file)
+  const database = openToRead(realpathSync(file)) // the logs lie beside the file that a link leads to
   try {
-    database.exec('PRAGMA busy_timeout = 0')
+    database.exec('PRAGMA busy_timeout = 0; PRAGMA query_only = ON')
     checkVersion(database, file)
     checkTables(database, file)
     return database
   } catch (error) {
     database.close()
     throw error
+  }
+}
+
+/**
+ * With locks, as somebody may write meanwhile, and a file in the middle of a checkpoint looks damaged without them.
+ *
+ * - A log is there: it is read, and stays, because the connection may not write.
+ * - None is: SQLite makes an empty one for the time being. Only a connection that could write takes it away when it is closed.
+ * - None, and none may be made: there the file is read without locks.
+ */
+function openToRead(file: string): DatabaseSync {
+  const { DatabaseSync } = loadSqlite()
+  if (existsSync(`${file}-wal`) || existsSync(`${file}-journal`)) return new DatabaseSync(file, { readOnly: true })
+  return mayWrite(file) && mayWrite(dirname(file)) ? new DatabaseSync(file) : openUntouched(file)
+}
+
+function mayWrite(path: string): boolean {
+  try {
+    accessSync(path, constants.W_OK)
+    return true
+  } catch {
+    return false
   }
 }
 

@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { Store } from '../../journal/store.ts'
 import { sqliteStore } from '../sqlite.ts'
+import { sqliteFileFaults } from './integrity.ts'
 
 type Message = { readonly ready?: true; readonly done?: unknown; readonly failed?: string; readonly acknowledged?: number }
 
@@ -77,6 +78,27 @@ describe('two processes on one SQLite file', () => {
     expect(new Set(won.flat()).size).toBe(80)
     expect(journal.map((entry) => entry.body)).toEqual(expected.map(([, body]) => body))
     expect(journal.map((entry) => entry.seq)).toEqual(Array.from({ length: 80 }, (_, n) => n + 1))
+  })
+})
+
+describe('a process that writes much, through many checkpoints', () => {
+  it('is in nobody\'s way: the file opens each time, to write and to read, and is whole', async () => {
+    const file = newFile()
+    const busy = await startWriter()
+    const began = once(busy, 'message')
+    busy.send({ name: 'appendForEver', file, runId: 'a', pauseMs: 2 })
+    await began
+    let seen = 0
+    for (let round = 1; round <= 300; round++) {
+      const store = sqliteStore(file, { create: false, readOnly: round % 2 === 0 })
+      await store.open()
+      const [row] = await store.list()
+      expect(row?.lastSeq).toBeGreaterThanOrEqual(seen)
+      seen = row?.lastSeq ?? 0
+      await store.close()
+      if (round % 60 === 0) expect(await sqliteFileFaults(file)).toEqual([])
+    }
+    expect(seen).toBeGreaterThan(3 * 20) // 1000 pages are one checkpoint, 20 batches about 1500
   })
 })
 

@@ -2,6 +2,7 @@
  * A process that works on a store for `processes.test.ts`: it gets one order by message and answers when it has carried it out.
  * JavaScript, so that it is not built into the package.
  */
+import { setTimeout } from 'node:timers/promises'
 import { sqliteStore } from '../sqlite.ts'
 
 const T0 = 1_700_000_000_000
@@ -54,8 +55,8 @@ const orders = {
     return tokens
   },
 
-  /** Appends batches of three large entries for ever, telling the seq of each that was acknowledged. */
-  async appendForEver({ file, runId }) {
+  /** Appends batches of three large entries for ever, telling the seq of each that was acknowledged; with a pause after each. */
+  async appendForEver({ file, runId, pauseMs = 0 }) {
     const store = sqliteStore(file)
     await store.open()
     await store.create({ runId, agent: 'victim', threadId: null, createdAt: T0, entries: [] })
@@ -65,6 +66,7 @@ const orders = {
       const entries = [1, 2, 3].map((n) => entry(seq + n, `${seq + n} ${'x'.repeat(100_000)}`))
       await store.append(runId, { token, entries, now: T0 })
       process.send({ acknowledged: seq + 3 })
+      if (pauseMs > 0) await setTimeout(pauseMs)
     }
   },
 }
