@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { classifyError } from '../../src/reliability/classification/index.ts'
+import { CLIENTS } from './clients.ts'
 import { hydrate, throughJson } from './hydrate.ts'
 import { now, VARIANTS } from './variants.ts'
 
@@ -7,7 +8,7 @@ import { now, VARIANTS } from './variants.ts'
 const NOT_JSON = ['ra pairs', 'throwing getter']
 
 describe('errors beside the corpus', () => {
-  for (const [what, shape, category, retryable, retryAfterMs = null, context] of VARIANTS) {
+  for (const [what, shape, category, retryable, retryAfterMs = null, context] of [...VARIANTS, ...CLIENTS]) {
     const expected = { category, retryable, retryAfterMs }
 
     it(`classifies ${what}`, () => {

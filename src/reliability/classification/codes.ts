@@ -18,21 +18,31 @@ const SYSTEM: Readonly<Partial<Record<Category, readonly string[]>>> = {
     'ERR_STREAM_PREMATURE_CLOSE', 'ERR_HTTP2_STREAM_ERROR', 'ERR_HTTP2_SESSION_ERROR', 'ERR_HTTP2_GOAWAY_SESSION', 'ERR_HTTP2_INVALID_SESSION',
     'ERR_HTTP2_INVALID_STREAM', 'ERR_SOCKET_CLOSED', 'ERR_SOCKET_CONNECTION_CLOSED', 'UND_ERR_SOCKET', 'UND_ERR_CLOSED', 'UND_ERR_DESTROYED',
     'UND_ERR_RES_CONTENT_LENGTH_MISMATCH', 'UND_ERR_PRX_TLS',
-    // axios, Bun, MySQL
-    'ERR_NETWORK', 'ConnectionClosed', 'ConnectionRefused', 'ConnectionReset', 'FailedToOpenSocket', 'PROTOCOL_CONNECTION_LOST',
+    'ERR_HTTP2_STREAM_CANCEL', 'ERR_HTTP2_PING_CANCEL', // the session went, and its streams with it: nobody called them off
+    // axios, Bun, @azure, nodemailer, Slack
+    'ERR_NETWORK', 'ConnectionClosed', 'ConnectionRefused', 'ConnectionReset', 'FailedToOpenSocket', 'REQUEST_SEND_ERROR', 'ECONNECTION', 'ESOCKET', 'EDNS', 'ETLS',
+    'slack_webapi_request_error',
+    // MySQL, MariaDB, SQL Server, postgres.js and NATS, MongoDB
+    'PROTOCOL_CONNECTION_LOST', 'ER_SOCKET_UNEXPECTED_CLOSE', 'ER_CMD_CONNECTION_CLOSED', 'ECONNCLOSED', 'CONNECTION_CLOSED', 'CONNECTION_ENDED',
+    'CONNECTION_DESTROYED', 'HostUnreachable', 'SocketException',
   ],
   timeout: [
     'ETIMEDOUT', 'ESOCKETTIMEDOUT', 'ETIMEOUT', 'EDNSTIMEOUT', 'ERR_SOCKET_CONNECTION_TIMEOUT', 'ERR_HTTP_REQUEST_TIMEOUT', 'UND_ERR_CONNECT_TIMEOUT',
     'UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT', 'STEP_TIMEOUT', 'RUN_TIMEOUT',
+    'PROTOCOL_SEQUENCE_TIMEOUT', 'ER_CONNECTION_TIMEOUT', 'ER_SOCKET_TIMEOUT', 'ER_QUERY_TIMEOUT', 'CONNECT_TIMEOUT', 'NetworkTimeout', 'ExceededTimeLimit', 'MaxTimeMSExpired',
   ],
-  cancelled: ['ABORT_ERR', 'ERR_CANCELED', 'UND_ERR_ABORTED', 'ERR_HTTP2_STREAM_CANCEL', 'ECANCELED'],
+  cancelled: ['ABORT_ERR', 'ERR_CANCELED', 'UND_ERR_ABORTED', 'ECANCELED', 'ECANCEL', 'ERR_CHILD_PROCESS_STDIO_MAXBUFFER', 'ERR_WORKER_OUT_OF_MEMORY'],
   invalid_request: ['ERR_INVALID_URL', 'ERR_INVALID_PROTOCOL', 'ERR_UNESCAPED_CHARACTERS', 'ERR_INVALID_CHAR', 'UND_ERR_INVALID_ARG'],
-  server: ['SQLITE_BUSY', 'SQLITE_LOCKED', 'STORE_UNAVAILABLE', 'ER_LOCK_DEADLOCK', 'ER_LOCK_WAIT_TIMEOUT'],
+  server: [
+    'SQLITE_BUSY', 'SQLITE_LOCKED', 'STORE_UNAVAILABLE', 'ER_LOCK_DEADLOCK', 'ER_LOCK_WAIT_TIMEOUT',
+    'ER_SERVER_SHUTDOWN', 'ER_QUERY_INTERRUPTED', 'ERR_BAD_RESPONSE', // axios: a stream that was cut, a body that is too large
+    'PrimarySteppedDown', 'NotWritablePrimary', 'ShutdownInProgress', 'InterruptedAtShutdown', 'InterruptedDueToReplStateChange', 'WriteConcernFailed', // MongoDB
+  ],
 }
 
-/** gRPC status codes by number. 2 (UNKNOWN) says nothing. */
+/** gRPC status codes by number. 2 (UNKNOWN) is what a server says for a throw of its own, as HTTP says 500; whether it stays, nobody knows. */
 const GRPC: Readonly<Record<number, Category>> = {
-  1: 'cancelled', 3: 'invalid_request', 4: 'timeout', 5: 'invalid_request', 6: 'invalid_request', 7: 'auth', 8: 'rate_limit', 9: 'invalid_request',
+  1: 'cancelled', 2: 'server', 3: 'invalid_request', 4: 'timeout', 5: 'invalid_request', 6: 'invalid_request', 7: 'auth', 8: 'rate_limit', 9: 'invalid_request',
   10: 'server', 11: 'invalid_request', 12: 'server', 13: 'server', 14: 'network', 15: 'server', 16: 'auth',
 }
 
@@ -56,12 +66,17 @@ const JSON_RPC: Readonly<Record<number, Category>> = {
 
 /** SQLSTATE by code, else by class (its first two characters). */
 const SQLSTATE: Readonly<Record<string, Category>> = {
-  '40001': 'server', '40P01': 'server', '55P03': 'server', '57014': 'timeout', '57P01': 'server', '57P02': 'server', '57P03': 'server', '25P03': 'timeout',
+  '40001': 'server', '40003': 'server', '40P01': 'server', '55P03': 'server', '57014': 'timeout', '57P01': 'server', '57P02': 'server', '57P03': 'server', '25P03': 'timeout',
   '08': 'network', '53': 'server', '58': 'server', '28': 'auth', '42501': 'auth',
   '0A': 'invalid_request', '22': 'invalid_request', '23': 'invalid_request', '42': 'invalid_request',
 }
 
 const system = new Map(Object.entries(SYSTEM).flatMap(([category, codes]) => codes.map((code) => [code, category as Category] as const)))
+
+/** Prisma's codes of connections and their time. */
+const PRISMA: Readonly<Record<string, Category>> = {
+  P1001: 'network', P1002: 'timeout', P1008: 'timeout', P1017: 'network', P2024: 'timeout', P2028: 'timeout', P2034: 'server',
+}
 
 /** A certificate does not heal in seconds. */
 const CERTIFICATE = /^(?:ERR_TLS_CERT_|ERR_CERT_|CERT_|UNABLE_TO_(?:GET|VERIFY)_|DEPTH_ZERO_SELF_SIGNED|SELF_SIGNED_CERT|HOSTNAME_MISMATCH|INVALID_CA|INVALID_PURPOSE)/
@@ -73,14 +88,16 @@ export function bySystemCode(code: string, of: unknown): CodeVerdict | undefined
   if (CERTIFICATE.test(code)) return { category: 'network', rule: `certificate:${code}`, retryable: false }
   // The HTTP parser's and OpenSSL's: garbage on the wire.
   if (code.startsWith('HPE_') || code.startsWith('ERR_SSL_')) return { category: 'network', rule: `code:${code}` }
-  return bySqlState(code, of)
+  const prisma = namesOf(of).some((name) => name.startsWith('PrismaClient')) ? PRISMA[code] : undefined
+  return prisma === undefined ? bySqlState(code, of) : { category: prisma, rule: `prisma:${code}` }
 }
 
 function bySqlState(code: string, of: unknown): CodeVerdict | undefined {
   if (!/^[0-9][0-9A-Z]{4}$/.test(code)) return undefined
-  // A five-digit code may be anybody's: only a database error has a severity, or such a name.
-  if (typeof read(of, 'severity') !== 'string' && !namesOf(of).some((name) => /^(?:error|DatabaseError|PostgresError|PostgrestError)$/.test(name))) return undefined
-  const category = SQLSTATE[code] ?? SQLSTATE[code.slice(0, 2)]
+  // A five-digit code may be anybody's: only a database error has a severity, or such a name. Those with a P in the middle are PostgreSQL's own.
+  const isDatabase = typeof read(of, 'severity') === 'string' || namesOf(of).some((name) => /^(?:error|DatabaseError|PostgresError|PostgrestError)$/.test(name))
+  if (!isDatabase && code[2] !== 'P') return undefined
+  const category = SQLSTATE[code] ?? (isDatabase ? SQLSTATE[code.slice(0, 2)] : undefined)
   return category === undefined ? undefined : { category, rule: `sqlstate:${code}` }
 }
 
@@ -99,7 +116,7 @@ export function byGrpc(code: string): CodeVerdict | undefined {
   const category = GRPC[number]
   if (category === undefined) return undefined
   const rule = `grpc:${number}`
-  return number === 12 || number === 15 ? { category, rule, retryable: false } : { category, rule }
+  return number === 2 || number === 12 || number === 15 ? { category, rule, retryable: false } : { category, rule }
 }
 
 /** `code: 1` may be the exit code of a process. */

@@ -29,7 +29,7 @@ const MAX_ITEMS = 8
 const MAX_DEPTH = 7
 
 const STATUS_KEYS = ['status', 'statusCode', 'status_code', 'httpStatusCode', 'httpStatus', 'http_status']
-const CODE_KEYS = ['code', 'type', 'error_code', 'errorCode', 'error_type', 'errorType', 'lc_error_code', '__type', 'Code', 'reason', 'errno', 'error']
+const CODE_KEYS = ['code', 'type', 'error_code', 'errorCode', 'error_type', 'errorType', 'lc_error_code', '__type', 'Code', 'reason', 'errno', 'error', 'codeName']
 const STOP_KEYS = ['finishReason', 'finish_reason', 'stopReason', 'stop_reason']
 const BLOCK_KEYS = ['blockReason', 'block_reason']
 const TEXT_KEYS = ['message', 'msg', 'detail', 'details', 'error', 'error_description', 'errorMessage', 'error_message', 'rawMessage', 'title']

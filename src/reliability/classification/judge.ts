@@ -6,6 +6,7 @@ import type { CodeVerdict } from './codes.ts'
 import type { Facts } from './facts.ts'
 import { isErrorLike, namesOf, read } from './layers.ts'
 import { decidingName, isConnectionName, statusName } from './names.ts'
+import { byProcess } from './process.ts'
 import { genericCode, matchCode, providerCode, SERVER_WORDS, stopReason } from './providers.ts'
 import { refine } from './refine.ts'
 import { byStatus } from './status.ts'
@@ -22,7 +23,7 @@ export interface Verdict {
 type Judge = (facts: Facts, value: unknown) => Verdict | undefined
 
 /** The order of README's rule 3: the first that says something decides. */
-const JUDGES: readonly Judge[] = [declared, providerWord, abortName, sdkName, status, statusWord, systemCode, text]
+const JUDGES: readonly Judge[] = [declared, providerWord, abortName, endedProcess, sdkName, status, statusWord, systemCode, text]
 
 /** What a layer says; undefined when it says nothing. */
 export function judge(value: unknown, facts: Facts): Verdict | undefined {
@@ -58,6 +59,10 @@ function abortName({ names, texts }: Facts, value: unknown): Verdict | undefined
   return { category: timedOut ? 'timeout' : 'cancelled', rule: timedOut ? 'name:AbortError(TimeoutError)' : 'name:AbortError' }
 }
 
+function endedProcess(_facts: Facts, value: unknown): Verdict | undefined {
+  return byProcess(value)
+}
+
 function sdkName({ names, codes }: Facts): Verdict | undefined {
   for (const name of [...names, ...codes]) {
     const category = decidingName(name)
@@ -78,11 +83,12 @@ function status(facts: Facts): Verdict | undefined {
 function statusWord(facts: Facts): Verdict | undefined {
   const match = matchCode(facts.codes, genericCode)
   if (match !== undefined) return refined({ category: match.category, rule: `provider:${match.code}` }, facts)
-  for (const name of facts.names) {
+  for (const name of [...facts.names, ...facts.codes]) {
     const category = statusName(name)
     if (category !== undefined) return refined({ category, rule: `name:${name}` }, facts)
   }
-  return undefined
+  // The AWS SDK's, of an exception that its service does not document.
+  return read(facts.objects[0], '$fault') === 'server' ? refined({ category: 'server', rule: 'fault:server' }, facts) : undefined
 }
 
 function systemCode(facts: Facts, value: unknown): Verdict | undefined {
@@ -102,8 +108,8 @@ function text(facts: Facts, value: unknown): Verdict | undefined {
     if (verdict?.weak) weak ??= verdict
     else if (verdict !== undefined) return refined(verdict, facts)
   }
-  weak ??= facts.names.some(isConnectionName) ? { category: 'network', rule: `name:${facts.names.find(isConnectionName)}`, weak: true } : undefined
-  return weak
+  const connection = [...facts.names, ...facts.codes].find(isConnectionName)
+  return weak ?? (connection === undefined ? undefined : { category: 'network', rule: `name:${connection}`, weak: true })
 }
 
 /** The verdict, as the text makes it more exact. */

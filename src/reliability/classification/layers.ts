@@ -12,7 +12,10 @@ export interface Layer {
 const MAX_LAYERS = 24
 
 /** Where wrappers keep what they wrap, in the order in which it is looked at. */
-const INNER = ['lastError', 'originalError', 'error', 'reason', 'err', 'inner', 'innerError', 'exception', 'cause']
+const INNER = [
+  'lastError', 'originalError', 'error', 'reason', 'err', 'inner', 'innerError', 'exception', 'cause',
+  'detail', 'original', 'parent', 'driverError', // Stripe, Slack, Sequelize, TypeORM
+]
 const WRAPPED = ['lastError', 'originalError', 'cause']
 
 /** Reads a property; undefined where there is none, or where a getter or a Proxy throws. */
@@ -35,7 +38,7 @@ export function namesOf(value: unknown): string[] {
 export function isErrorLike(value: unknown): boolean {
   if (isError(value)) return true
   const name = read(value, 'name')
-  return typeof read(value, 'message') === 'string' && typeof name === 'string' && /(?:Error|Exception|Failure|Rejected)$/.test(name)
+  return typeof read(value, 'message') === 'string' && typeof name === 'string' && /(?:Error|Exception|Failure|Rejected|^error)$/.test(name)
 }
 
 // Not instanceof alone: an error from another realm (a vm, a test runner's sandbox) is one too.

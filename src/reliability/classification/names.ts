@@ -16,6 +16,7 @@ export const DECIDING_NAMES: Names = {
     'TimeoutError', 'APIConnectionTimeoutError', 'APITimeoutError', 'ConnectTimeoutError', 'HeadersTimeoutError', 'BodyTimeoutError', 'RequestTimeoutError',
     'ReadTimeoutError', 'ConnectTimeout', 'ReadTimeout', 'WriteTimeout', 'PoolTimeout', 'Timeout', 'RequestTimeout', 'RequestTimeoutException',
     'ModelTimeoutException', 'GatewayTimeoutError', 'GatewayTimeoutException', 'DeadlineExceededError', 'ToolTimeoutError', 'TimeoutFailure',
+    'MongoNetworkTimeoutError', 'MongoOperationTimeoutError', 'ConnectionTimeoutError', 'SocketTimeoutError', 'KafkaJSRequestTimeoutError', 'SequelizeTimeoutError',
   ],
   quota: ['ServiceQuotaExceededException', 'BudgetExceededError', 'InsufficientQuotaError', 'PaymentRequiredError', 'InsufficientCreditsError', 'PaymentRequiredResponseError'],
   auth: [
@@ -44,7 +45,7 @@ export const STATUS_NAMES: Names = {
   ],
   server: [
     'InternalServerError', 'ServiceUnavailableError', 'ServiceUnavailableException', 'BadGatewayError', 'GatewayInternalServerError', 'ServerError',
-    'InternalServerResponseError', 'ServiceUnavailable',
+    'InternalServerResponseError', 'ServiceUnavailable', 'StripeAPIError',
   ],
 }
 
@@ -53,6 +54,10 @@ export const CONNECTION_NAMES: readonly string[] = [
   'APIConnectionError', 'ConnectionError', 'ConnectError', 'ReadError', 'WriteError', 'RemoteProtocolError', 'ConnectionResetError', 'ConnectionRefusedError',
   'BrokenPipeError', 'SocketError', 'RequestContentLengthMismatchError', 'StreamClosedError', 'NetworkError',
   'HTTPParserError', // undici's, where the parser gives no code
+  'StripeConnectionError', 'NetworkingError', 'MongoNetworkError', 'MongoServerSelectionError', 'MongoPoolClearedError', 'PoolClearedError', 'MaxRetriesPerRequestError',
+  'ClusterAllFailedError', 'SocketClosedUnexpectedlyError', 'DisconnectsClientError', 'KafkaJSConnectionError', 'KafkaJSConnectionClosedError',
+  'SequelizeConnectionError', 'SequelizeConnectionRefusedError', 'NoLivingConnectionsError',
+  'TargetCloseError', 'TargetClosedError', // a browser that went
 ]
 
 /** Errors by which somebody says that retrying is over. */
