@@ -1,7 +1,7 @@
 /** The ledger of effects: what every step with effects that is not idempotent is known to have done (R2, R6). */
 import type { Encoded } from '../journal/codec.ts'
 import type { Decision, DoubtCause, EffectRef, Entry, Outcome, StepRef } from '../journal/entry.ts'
-import { isWithin } from '../replay/identity.ts'
+import { isWithinAny } from '../replay/identity.ts'
 
 /**
  * `started`: its code was called; without an end it is in doubt, unless it runs right now.
@@ -38,6 +38,9 @@ export interface Effect {
 
 /** Known to have happened, though its caller does not know or no record says so any more: another start would repeat it unawares. */
 export const wouldBeRepeated = (effect: Effect): boolean => effect.state === 'completed' && (effect.superseded || effect.told === 'unknown')
+
+/** There is a stored result that another call may be answered with. */
+export const hasResult = ({ outcome }: Effect): boolean => outcome?.type === 'value'
 
 export interface TakenDecision {
   readonly inbox: number
@@ -99,15 +102,17 @@ export class Ledger {
         this.#track(effect)
         break
       }
-      case 'superseded':
+      case 'superseded': {
+        const gone = new Set(entry.ids)
         for (const effect of this.effects.values()) {
-          if (effect.superseded || !entry.ids.some((id) => isWithin(effect.step.id, id))) continue
+          if (effect.superseded || !isWithinAny(effect.step.id, gone)) continue
           effect.superseded = true
           // Used up while its record answered: nobody was asked about making it once more.
           effect.consumed = false
           this.#track(effect)
         }
         break
+      }
       case 'decision':
         this.decisions.push({ inbox: entry.inbox, step: entry.step, effect: entry.effect, fingerprint: entry.fingerprint, since: entry.since, decision: entry.decision, consumed: false })
         break

@@ -75,6 +75,20 @@ export type Settlement =
   | { readonly type: 'completed'; readonly outcome: Outcome }
   | { readonly type: 'not-done' }
 
+/** A call that somebody has to find out about, or that waits for that. */
+export interface CallInQuestion {
+  readonly step: string
+  /** Arguments as executed, where they can be stored. */
+  readonly input?: Encoded
+  /** What its code was given to send along; absent: it was never started. */
+  readonly idempotencyKey?: string
+  /** When it was started last, ms since the epoch; absent: never. */
+  readonly startedAt?: number
+}
+
+/** What somebody may decide. */
+export type Choice = Decision['type']
+
 /** Why a run waits. */
 export type SuspendReason =
   | {
@@ -87,6 +101,14 @@ export type SuspendReason =
       readonly fingerprint: string
       /** Steps whose effect is in question. */
       readonly effects: readonly string[]
+      /** Steps to be settled first: it was never started, and goes on by itself then. Absent: it is for somebody to decide about the step itself. */
+      readonly first?: readonly string[]
+      /** What may be decided about the step; none where others are to be settled first. */
+      readonly choices?: readonly Choice[]
+      /** The calls of `effects`, and that of the step where it was never started. A journal keeps only the latter: it has the others where they started. */
+      readonly calls?: readonly CallInQuestion[]
+      /** It is in doubt itself, and has steps of its own inside. */
+      readonly hasInside?: boolean
     }
   | {
       /** The other side said when it may be asked again: not before `until` (ms since the epoch), in this attempt or another. */
@@ -106,6 +128,8 @@ export interface AttemptSummary {
   readonly recorded: Readonly<Partial<Record<StepKind, number>>>
   /** Steps that ran but whose record the store refused. */
   readonly unrecorded: readonly string[]
+  /** Steps with effects that ran when the attempt was stopped from outside: nobody knows whether they took effect. Absent: none. */
+  readonly leftOpen?: readonly string[]
 }
 
 /** A file that a model request fetched, for later requests of the run: the link may have expired by then. */

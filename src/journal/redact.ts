@@ -58,7 +58,7 @@ export class Redaction {
   /** An event: its messages, result and error. Ids are shown as they are: they are handed back, to resolve a step. */
   event<E extends object>(event: E): E {
     const { result, error, ...rest } = event as { readonly result?: unknown; readonly error?: unknown }
-    const masked = changeData(rest, { encoded: (value) => value, text: (text, field) => this.#text(text, field.split('.')) })
+    const masked = changeData(rest, { encoded: (value, field) => this.#encoded(value, field), text: (text, field) => this.#text(text, field.split('.')) })
     return {
       ...masked,
       ...('result' in event && { result: this.#copy(result, ['result'], new Map()) }),
@@ -68,11 +68,14 @@ export class Redaction {
 
   /** Entries of a journal: their values and messages. */
   entries(entries: readonly Placed[]): Placed[] {
-    const encoded = (value: Encoded, field: string): Encoded => encode(this.#copy(decode(value), field.split('.'), new Map()))
     return entries.map(({ seq, entry }) => {
-      const masked = changeData(entry, { encoded, text: (text, field) => this.#text(text, field.split('.')) })
+      const masked = changeData(entry, { encoded: (value, field) => this.#encoded(value, field), text: (text, field) => this.#text(text, field.split('.')) })
       return { seq, entry: 'threadId' in masked && masked.threadId !== undefined ? { ...masked, threadId: this.#text(masked.threadId, ['threadId']) } : masked }
     })
+  }
+
+  #encoded(value: Encoded, field: string): Encoded {
+    return encode(this.#copy(decode(value), field.split('.'), new Map()))
   }
 
   row(row: RunRow): RunRow {

@@ -3,10 +3,10 @@
  * the types in entry.ts and message.ts: a field that is added there has to be added here and in docs/format.md.
  */
 import type {
-  AskedCall, AttemptSummary, Decision, EffectRef, Entry, KeptFile, LimitsRecord, Outcome, PromptRecord, Settlement, StepRef, StepUsage, SuspendReason,
+  AskedCall, AttemptSummary, CallInQuestion, Decision, EffectRef, Entry, KeptFile, LimitsRecord, Outcome, PromptRecord, Settlement, StepRef, StepUsage, SuspendReason,
 } from './entry.ts'
 import type { Message } from './message.ts'
-import { atLeast, encoded, list, type Look, map, nullable, number, object, oneOf, optional, type Optional, pair, type Shape, text, variants } from './shape.ts'
+import { atLeast, encoded, flag, list, type Look, map, nullable, number, object, oneOf, optional, type Optional, pair, type Shape, text, variants } from './shape.ts'
 
 /** A check for each field of a type, optional where the field is. */
 type Fields<T> = { readonly [K in keyof T]-?: Record<never, never> extends Pick<T, K> ? Optional : Shape }
@@ -29,7 +29,7 @@ const file = object({ link: text, file: encoded } satisfies Fields<KeptFile>)
 const limits = object({
   maxSteps: optional(nullable(number)), maxTokens: optional(nullable(number)), maxJournalBytes: optional(nullable(number)), runMs: optional(nullable(number)), deadline: optional(nullable(number)),
 } satisfies Fields<LimitsRecord>)
-const summary = object({ replayed: map(count), recorded: map(count), unrecorded: list(text) } satisfies Fields<AttemptSummary>)
+const summary = object({ replayed: map(count), recorded: map(count), unrecorded: list(text), leftOpen: optional(list(text)) } satisfies Fields<AttemptSummary>)
 
 const outcome = variants({
   'value': { value: encoded },
@@ -41,7 +41,11 @@ const outcome = variants({
 const decision = variants({ 'rerun': {}, 'skip': {}, 'reuse': {}, 'result': { value: encoded } } satisfies Variants<Decision>)
 const settlement = variants({ 'completed': { outcome }, 'not-done': {} } satisfies Variants<Settlement>)
 
-const waiting = { step: text, tool: text, message: text, fingerprint: text, effects: list(text) }
+const call = object({ step: text, input: optional(encoded), idempotencyKey: optional(text), startedAt: optional(number) } satisfies Fields<CallInQuestion>)
+const waiting = {
+  step: text, tool: text, message: text, fingerprint: text, effects: list(text), first: optional(list(text)), choices: optional(list(oneOf('rerun', 'skip', 'reuse', 'result'))),
+  calls: optional(list(call)), hasInside: optional(flag),
+}
 const reason = variants({
   'in-doubt': waiting,
   'repeat': waiting,

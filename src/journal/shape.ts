@@ -33,6 +33,7 @@ const unless = (holds: (value: unknown) => boolean, what: string): Shape =>
 
 const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> => typeof value === 'object' && value !== null && !Array.isArray(value)
 
+export const flag = unless((value) => typeof value === 'boolean', 'true or false')
 export const text = unless((value) => typeof value === 'string', 'a text')
 /** Times and durations. */
 export const number = unless((value) => typeof value === 'number' && Number.isFinite(value), 'a number')

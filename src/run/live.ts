@@ -55,9 +55,8 @@ export async function performLive(drive: Drive, ticket: Ticket, spec: StepSpec):
         await drive.park(ticket, stillOnItsWay(ticket))
         break
       case 'wait': {
-        const effects = verdict.effects.map((effect) => effect.step.id)
         attempt.emit({ type: 'step-in-doubt', ...ofStep(ticket.ref), cause: verdict.why })
-        await drive.park(ticket, waitReason(attempt.runId, ticket, verdict, effects), dueAt(drive, spec, verdict.effects))
+        await drive.park(ticket, waitReason(drive, ticket, spec, verdict), dueAt(drive, spec, verdict.effects))
         break
       }
     }

@@ -80,10 +80,10 @@ export const consumed = (step: string, consumes: Consumption): NewEntry[] =>
 export const modelParts = ({ claim: { model } }: StepSpec): { config?: string; prompt?: NonNullable<StepSpec['claim']['model']>['prompt'] } =>
   model ? { config: model.config, prompt: model.prompt } : {}
 
-export function encodedInput(spec: StepSpec): { input?: ReturnType<typeof encode> } {
+export function encodedInput(spec: StepSpec, maxBytes?: number): { input?: ReturnType<typeof encode> } {
   if (spec.input === undefined) return {}
   try {
-    return { input: encode(spec.input, { path: `input of ${spec.label}` }) }
+    return { input: encode(spec.input, { path: `input of ${spec.label}`, ...(maxBytes !== undefined && { maxBytes }) }) }
   } catch {
     // A call is known by its fingerprint; its input is kept for reconcile and for people.
     return {}

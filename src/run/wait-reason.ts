@@ -1,26 +1,59 @@
 /** Why a call waits for somebody, in words, and until when it does by itself. */
-import type { Effect } from '../effects/ledger.ts'
+import { isExpected } from '../effects/doubt.ts'
 import type { GuardVerdict } from '../effects/guard.ts'
-import type { SuspendReason } from '../journal/entry.ts'
+import { hasResult, type Effect } from '../effects/ledger.ts'
+import type { CallInQuestion, Choice, SuspendReason } from '../journal/entry.ts'
 import type { Ticket } from '../replay/claim.ts'
 import type { Drive } from './drive.ts'
+import { encodedInput } from './record.ts'
 import { settleAfter } from './settle.ts'
 import type { StepSpec } from './step.ts'
 
-export function waitReason(runId: string, { ref, claim }: Ticket, { why }: GuardVerdict & { type: 'wait' }, effects: readonly string[]): SuspendReason {
-  const what = why === 'in-doubt'
-    ? `nobody knows whether ${ref.kind} "${ref.name}" (${effects.join(', ')}) took effect`
-    : `${ref.kind} "${ref.name}" would repeat an effect that was made already (${effects.join(', ')})`
-  const result = ref.kind === 'model' ? ' (--rerun sends it again, --skip fails the request, the result is a text or {"content": [...]})' : ''
+type Doubt = SuspendReason & { readonly type: 'in-doubt' | 'repeat' }
+
+const OPTIONS: Readonly<Record<Choice, string>> = { rerun: '--rerun', skip: '--skip', result: '--result JSON', reuse: '--reuse' }
+
+export function waitReason(drive: Drive, { ref, claim }: Ticket, spec: StepSpec, { why, effects }: GuardVerdict & { type: 'wait' }): Doubt {
+  const { runId, history } = drive.attempt
+  const ids = effects.map((effect) => effect.step.id)
+  const isItself = ids.includes(ref.id)
+  const isBehind = why === 'in-doubt' && !isItself && effects.every(isExpected)
+  const choices: Choice[] = isBehind ? [] : ['rerun', 'skip', 'result', ...(why === 'repeat' && effects.some(hasResult) ? ['reuse' as const] : [])]
+  const hasInside = isItself && [...history.recordsBelow(ref.id)].some((id) => id !== ref.id)
+  const [label, which] = [`${ref.kind} "${ref.name}"`, ids.join(', ')]
+  const what = isBehind
+    ? `${label} (${ref.id}) was not started: it waits for the outcome of ${which}, which nobody knows. Settle that first, this one then goes on by itself`
+    : why === 'repeat'
+      ? `${label} would repeat an effect that was made already (${which})`
+      : `${isItself ? '' : `${label} (${ref.id}) was not started: `}nobody knows whether ${label} (${which}) took effect`
   return {
     type: why,
     step: ref.id,
     tool: ref.name,
     fingerprint: claim.fingerprint ?? '',
-    effects,
-    message: `${what}. Settle it: holdfast resolve ${runId} ${ref.id} --rerun | --skip | --result JSON${why === 'repeat' ? ' | --reuse' : ''}${result}`,
+    effects: ids,
+    message: [what, settleIt(runId, ref, choices), ...(hasInside && ref.kind === 'tool' ? [COMPOSITE] : [])].filter((part) => part !== '').join('. '),
+    ...(isBehind && { first: ids }),
+    choices,
+    calls: [...(isItself ? [] : [{ step: ref.id, ...encodedInput(spec, drive.attempt.policies.maxStepBytes) }]), ...effects.map(callOf)],
+    ...(hasInside && { hasInside }),
   }
 }
+
+function settleIt(runId: string, { id, kind }: Ticket['ref'], choices: readonly Choice[]): string {
+  if (choices.length === 0) return ''
+  const result = kind === 'model' ? ' (--rerun sends it again, --skip fails the request, the result is a text or {"content": [...]})' : ''
+  return `Settle it: holdfast resolve ${runId} ${id} ${choices.map((choice) => OPTIONS[choice]).join(' | ')}${result}`
+}
+
+/** Of a tool that is in doubt as a whole although what it did is recorded inside. */
+const COMPOSITE = 'It has steps of its own inside: a tool whose only effects are those is never in doubt itself under the policy { composite: true }'
+
+const callOf = ({ step, input, idempotencyKey, startedAt }: Effect): CallInQuestion => ({ step: step.id, ...(input && { input }), idempotencyKey, startedAt })
+
+/** As the journal keeps it: what was started is there already, with its arguments. */
+export const keptReason = (reason: SuspendReason): SuspendReason =>
+  'calls' in reason && reason.calls ? { ...reason, calls: reason.calls.filter(({ startedAt }) => startedAt === undefined) } : reason
 
 /** For events only: a run does not suspend while something of it runs. */
 export const stillOnItsWay = ({ ref, claim }: Ticket): SuspendReason => ({

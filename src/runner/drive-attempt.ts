@@ -9,6 +9,7 @@ import { settleResult } from '../ai-sdk/result.ts'
 import type { Attempt } from '../run/attempt.ts'
 import { Drive } from '../run/drive.ts'
 import { limitReached, type Reached } from '../run/limits.ts'
+import { keptReason } from '../run/wait-reason.ts'
 import type { AnyAgent } from './agent.ts'
 import { runFailure } from './failure.ts'
 import type { OpenAttempt } from './open.ts'
@@ -130,7 +131,7 @@ async function failWith(opened: OpenAttempt, error: unknown, superseded: NewEntr
 async function suspend(opened: OpenAttempt, reasons: readonly SuspendReason[], resumeAt: number | null): Promise<Outcome | undefined> {
   const { attempt, inbox } = opened
   try {
-    await close(opened, [{ type: 'suspended', reasons, resumeAt }], { status: 'suspended', resumeAt }, true)
+    await close(opened, [{ type: 'suspended', reasons: reasons.map(keptReason), resumeAt }], { status: 'suspended', resumeAt }, true)
   } catch (error) {
     if (!HoldfastError.isInstance(error) || error.code !== 'INBOX_MOVED') throw error
     await inbox.take()
