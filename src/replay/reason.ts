@@ -34,10 +34,11 @@ function promptReason(model: ModelClaim, record: StepRecord, recordOf: (id: stri
 function messagesOf(record: StepRecord, recordOf: (id: string) => StepRecord | undefined): Label[] | undefined {
   const chain: StepRecord[] = []
   for (let at: StepRecord | undefined = record; at; at = at.prompt?.base === undefined ? undefined : recordOf(at.prompt.base)) chain.push(at)
-  let messages: Label[] = []
+  const messages: Label[] = []
   for (const { prompt } of chain.reverse()) {
     if (!prompt || prompt.keep > messages.length) return undefined
-    messages = [...messages.slice(0, prompt.keep), ...prompt.added]
+    messages.length = prompt.keep
+    for (const label of prompt.added) messages.push(label)
   }
   return messages
 }
