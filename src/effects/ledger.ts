@@ -39,6 +39,9 @@ export interface Effect {
 /** Known to have happened, though its caller does not know or no record says so any more: another start would repeat it unawares. */
 export const wouldBeRepeated = (effect: Effect): boolean => effect.state === 'completed' && (effect.superseded || effect.told === 'unknown')
 
+/** There is a stored result that another call may be answered with. */
+export const hasResult = ({ outcome }: Effect): boolean => outcome?.type === 'value'
+
 export interface TakenDecision {
   readonly inbox: number
   readonly step: string
