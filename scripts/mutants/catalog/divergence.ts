@@ -7,7 +7,7 @@ export const divergence: readonly Mutant[] = [
     rule: 'R5',
     wrong: 'Of a conversation only the newest message is compared.',
     file: 'src/ai-sdk/conversation.ts',
-    edits: [{ from: "?? '', print))", to: "?? '', print).slice(0, 0) + hash(print))" }],
+    edits: [{ from: "hash(last?.digest ?? '', print)", to: 'hash(print)' }],
     caughtBy: { file: 'test/divergence.test.ts', name: 'compares every message, also the old ones (R8)' },
   },
   {

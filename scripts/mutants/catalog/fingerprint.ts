@@ -39,7 +39,7 @@ export const fingerprint: readonly Mutant[] = [
     rule: 'R8',
     wrong: 'The same arguments in another order count as others.',
     file: 'src/journal/canonical.ts',
-    edits: [{ from: 'Object.keys(source).sort()', to: 'Object.keys(source)' }],
+    edits: [{ from: 'return keys.sort().map(', to: 'return keys.map(' }],
     caughtBy: { file: 'src/journal/fingerprint.test.ts', name: 'is the same whatever the order of keys, and differs with anything else' },
   },
   {

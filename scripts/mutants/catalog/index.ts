@@ -12,9 +12,10 @@ import { reliability } from './reliability.ts'
 import { replay } from './replay.ts'
 import { sameRun } from './same-run.ts'
 import { suspend } from './suspend.ts'
+import { values } from './values.ts'
 import { writeAhead } from './write-ahead.ts'
 
 export const catalog: readonly Mutant[] = [
   ...identity, ...writeAhead, ...durable, ...replay, ...divergence, ...doubt,
-  ...sameRun, ...fingerprint, ...owner, ...suspend, ...reliability, ...limits, ...journal,
+  ...sameRun, ...fingerprint, ...owner, ...suspend, ...reliability, ...limits, ...journal, ...values,
 ]

@@ -15,7 +15,7 @@ export const writeAhead: readonly Mutant[] = [
     rule: 'R2',
     wrong: 'The code is called while its record is still on its way.',
     file: 'src/run/live.ts',
-    edits: [{ from: 'await attempt.write([...consumed(ticket.ref.id, consumes), started])', to: 'attempt.write([...consumed(ticket.ref.id, consumes), started]).catch(() => {})' }],
+    edits: [{ from: 'await attempt.writeStep([...consumed(ticket.ref.id, consumes), started], recordName(spec, ticket.ref.id))', to: 'attempt.write([...consumed(ticket.ref.id, consumes), started]).catch(() => {})' }],
     caughtBy: { file: 'test/doubt.test.ts', name: 'before the write-ahead record: the tool was not called, and is called once (R2)' },
   },
   {

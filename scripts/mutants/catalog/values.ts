@@ -1,0 +1,77 @@
+/** R14: secrets, what is shown, encryption, sizes. */
+import type { Mutant } from '../mutant.ts'
+
+export const values: readonly Mutant[] = [
+  {
+    name: 'secrets stored in the clear',
+    rule: 'R14',
+    wrong: 'What is named a secret stands in the store.',
+    file: 'src/journal/secrets.ts',
+    edits: [{ from: 'if (!this.#inBody.test(body)) return body', to: "if (body !== '') return body" }],
+    caughtBy: { file: 'test/secrets.test.ts', name: 'a secret in input, arguments, results, responses and errors' },
+  },
+  {
+    name: 'a placeholder by chance',
+    rule: 'R14',
+    wrong: 'A text that looks like a placeholder becomes the secret.',
+    file: 'src/journal/secrets.ts',
+    edits: [{ from: 'if (!body.includes(opening)) return opening', to: 'return opening' }],
+    caughtBy: { file: 'src/journal/secrets.test.ts', name: 'beside a secret survives' },
+  },
+  {
+    name: 'a rotated secret diverges',
+    rule: 'R14',
+    wrong: 'What a step is known by changes with the value of a secret.',
+    file: 'src/ai-sdk/conversation.ts',
+    edits: [{ from: 'fingerprint(comparable(message), this.#secrets)', to: 'fingerprint(comparable(message))' }],
+    caughtBy: { file: 'test/secrets.test.ts', name: 'a secret that was rotated changes nothing that was recorded' },
+  },
+  {
+    name: 'masked once, shown where it is shared',
+    rule: 'R14',
+    wrong: 'What two places share is masked as the first of them says.',
+    file: 'src/journal/redact.ts',
+    edits: [{ from: 'Math.max(1, ...this.#paths.map((path) => path.length)) - 1', to: '0' }],
+    caughtBy: { file: 'src/journal/redact.test.ts', name: 'masks what is shared in one place and not in the other' },
+  },
+  {
+    name: 'encrypted for no place',
+    rule: 'R14',
+    wrong: 'A record opens at another position than the one that it was written for.',
+    file: 'src/stores/encrypted/seal.ts',
+    edits: [{ from: 'JSON.stringify([1, what, runId, seq])', to: 'JSON.stringify([1, what, runId])' }],
+    caughtBy: { file: 'src/stores/encrypted.test.ts', name: 'refuses a record that stood at another position' },
+  },
+  {
+    name: 'a wrong key is damage',
+    rule: 'R14',
+    wrong: 'A key that is another one looks like a store that is damaged.',
+    file: 'src/stores/encrypted/seal.ts',
+    edits: [{ from: 'if (envelope.check !== key.check)', to: "if (key.id === '')" }],
+    caughtBy: { file: 'src/stores/encrypted.test.ts', name: 'tells another key under the same id from damage' },
+  },
+  {
+    name: 'checksums in the clear',
+    rule: 'R14',
+    wrong: 'Beside what is encrypted stands a hash of it, by which it can be guessed.',
+    file: 'src/stores/encrypted.ts',
+    edits: [{ from: "sum: '' }", to: 'sum }' }],
+    caughtBy: { file: 'src/stores/encrypted.test.ts', name: 'gives the store within nothing to read, to recognise or to guess' },
+  },
+  {
+    name: 'a journal grows over a resume',
+    rule: 'R16',
+    wrong: 'The size of a journal counts from the newest attempt on.',
+    file: 'src/runner/open.ts',
+    edits: [{ from: 'budget.addBytes(found.bytes)', to: '' }],
+    caughtBy: { file: 'test/sizes.test.ts', name: 'a journal that is too large ends its run as a limit does' },
+  },
+  {
+    name: 'too large an input is run',
+    rule: 'R14',
+    wrong: 'The run waits for a store that takes the record of an input that is too large.',
+    file: 'src/run/live.ts',
+    edits: [{ from: 'if (isTooLarge(error))', to: 'if (isTooLarge(error) && isLost(error))' }],
+    caughtBy: { file: 'test/sizes.test.ts', name: 'an input of a step with effects that is too large' },
+  },
+]
