@@ -61,6 +61,14 @@ describe.each(LOOPS)('a hint longer than what is waited in the process, in %s', 
     expect(asked[1]).toBeGreaterThanOrEqual(START + HOUR)
   })
 
+  it('fails a run that is resumed with a deadline before then', async () => {
+    const { asked, handler } = asking(loop, 3_600)
+    const { clock, run, runner } = scene(handler)
+    await run()
+    expect(await failureOf(clock, runner.resume('r', { limits: { deadline: START + HOUR / 2 } }))).toMatchObject({ code: 'RUN_TIMEOUT' })
+    expect(asked).toHaveLength(1)
+  })
+
   it('fails a run that no store keeps, with the time and the hint in the error', async () => {
     const { asked, handler } = asking(loop, 3_600)
     const clock = manualClock(START)
@@ -157,12 +165,15 @@ describe('a stream that breaks after parts of it, with a long hint', () => {
   })
 
   it('lets what runs beside it end first', async () => {
-    const { model } = streams(3_600)
+    const paying = Promise.withResolvers<void>()
+    const model = streamingModel((n) => [{ type: 'pause', until: paying.promise }, ...broken(3_600)(n)])
     const made: ReturnType<typeof scene> = scene(async (run) => Promise.all([
       run.branch('a', async () => streamText({ model: run.model(model), prompt: 'x', onError: () => {} }).text),
-      run.branch('b', () => run.step('pay', async () => (await sleep(made.clock, 700), 'paid'))),
+      run.branch('b', () => run.step('pay', async () => (paying.resolve(), await sleep(made.clock, 700), 'paid'))),
     ]))
     expect(await made.run()).toMatchObject({ status: 'suspended' })
+    const types = (await made.runner.history('r')).map(({ entry }) => entry.type)
+    expect(types.slice(-3)).toEqual(['step-ended', 'suspended', 'attempt-ended'])
     await made.clock.advance(HOUR)
     expect(await made.resume()).toEqual({ status: 'completed', result: ['Hello', 'paid'] })
     expect(made.events.filter((event) => event.type === 'step-in-doubt')).toEqual([])

@@ -212,6 +212,21 @@ describe('the hooks of a retry policy', () => {
   })
 })
 
+describe('an error that comes too late', () => {
+  it('settles a doubt as not done where the policy knows that it was refused', async () => {
+    class Refused extends Error {}
+    const classify = createClassifier({ rules: [{ name: 'bank', match: (error) => (error instanceof Refused ? { category: 'invalid_request' } : undefined) }] })
+    for (const [retry, settled] of [[{}, []], [{ classify }, ['not-done']]] as const) {
+      const made: ReturnType<typeof scene> = scene(async (run) => {
+        await run.step('pay', { timeoutMs: 100 }, async () => (await sleep(made.clock, 500), Promise.reject(new Refused('no')))).catch(() => {})
+        await run.read('wait', () => sleep(made.clock, 1_000))
+      }, { retry })
+      await made.run()
+      expect(made.ofType('doubt-settled').map(({ as }) => as)).toEqual(settled)
+    }
+  })
+})
+
 describe('what an MCP server says of its tools', () => {
   /** As the AI SDK's MCP client makes them. */
   const mcpTool = (annotations: Record<string, string | boolean> | undefined, execute: () => Promise<unknown>) =>
