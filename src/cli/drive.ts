@@ -14,7 +14,7 @@ import { oneLine, printableLines } from './printable.ts'
 import { progress } from './progress.ts'
 import { paintFor } from './style.ts'
 import { waitLines } from './view/show-text.ts'
-import { waitView } from './view/waits.ts'
+import { reasonView, waitView } from './view/waits.ts'
 
 /** Resolves to the exit code. The runner is closed then. */
 export async function drive(runId: string, runner: Runner, args: Arguments, io: Io, call: (options: CallOptions) => Promise<Outcome>): Promise<number> {
@@ -34,7 +34,7 @@ export async function drive(runId: string, runner: Runner, args: Arguments, io: 
   })
   try {
     const outcome = await call({ onEvent, allowMismatch: args.flags.has('allow-mismatch') })
-    io.out.write(json ? jsonText({ runId, ...outcome }) : outcomeText(runId, outcome, placeOf(args), io))
+    io.out.write(json ? jsonText({ runId, ...outcome, ...(outcome.status === 'suspended' && { reasons: outcome.reasons.map(reasonView) }) }) : outcomeText(runId, outcome, placeOf(args), io))
     return exitCodeFor(outcome.status, signal)
   } catch (error) {
     const code = signal !== undefined && !runFailed ? EXIT[signal] : exitCodeOf(error, { runFailed })

@@ -1,9 +1,11 @@
 /** The commands that take a run further, exactly as they can be typed. */
+import type { Choice } from '../journal/entry.ts'
+
+export type { Choice }
 
 /** Where the user said that the run is: repeated in the commands, so that they work as they stand. */
 export type Place = Readonly<Partial<Record<'store' | 'module', string>>>
 
-export type Choice = 'rerun' | 'skip' | 'reuse' | 'result'
 
 /** What a choice means, for somebody who has found out what happened. */
 export const CHOICES: Readonly<Record<Choice, string>> = {
@@ -11,6 +13,14 @@ export const CHOICES: Readonly<Record<Choice, string>> = {
   reuse: 'it happened: use what the earlier call gave',
   skip: 'leave it: the model is told that its outcome is unknown',
   rerun: 'it did not happen, or may happen once more',
+}
+
+/** The same of a call that was never started: it is about making it. */
+export const CHOICES_BEFORE: Readonly<Record<Choice, string>> = {
+  result: 'do not make this call: it is answered with this',
+  reuse: 'do not make this call: it is answered with what the earlier one gave',
+  skip: 'do not make this call: the model is told that its outcome is unknown',
+  rerun: 'make this call',
 }
 
 export const resolveCommand = (runId: string, step: string, choice: Choice, place: Place): string =>

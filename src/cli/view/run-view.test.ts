@@ -26,7 +26,8 @@ describe('the view of a run', () => {
     expect(seen).toMatchObject({ interrupted: true, owner: null, agent: 'desk', version: '2', input: { order: 7 }, resume: 'holdfast resume r-1' })
     expect(states(seen)).toEqual({ '0': 'completed', '0/c:a': 'in-doubt' })
     expect(seen.waits).toEqual([{
-      type: 'in-doubt', step: '0/c:a', tool: 'refund', message: 'nobody knows whether "refund" took effect', effects: ['0/c:a'], decided: null,
+      type: 'in-doubt', step: '0/c:a', tool: 'refund', message: 'nobody knows whether "refund" took effect', started: true, effects: ['0/c:a'], settleFirst: [], decided: null,
+      calls: [{ step: '0/c:a', tool: 'refund', input: null, idempotencyKey: 'key 0/c:a', startedAt: 4_000 }],
       choices: [
         { choice: 'result', command: `holdfast resolve r-1 0/c:a --result '{"your":"JSON"}'` },
         { choice: 'skip', command: 'holdfast resolve r-1 0/c:a --skip' },
@@ -45,8 +46,34 @@ describe('the view of a run', () => {
     const reason: SuspendReason = { type: 'in-doubt', step: '1/c:b', tool: 'refund', message: 'm', fingerprint: 'f', effects: ['0/c:a'] }
     const seen = view('suspended', [started(1), asked, began(REFUND), ended(REFUND, unknown()), ended('model 1 mock'), ...suspended(reason)])
     expect(states(seen)).toEqual({ '0': 'completed', '0/c:a': 'in-doubt', '1': 'completed', '1/c:b': 'waiting' })
-    expect(seen.waits.map(({ step, message }) => [step, message])).toEqual([['1/c:b', 'nobody knows whether "refund" (0/c:a) took effect']])
+    expect(seen.waits.map(({ step, message }) => [step, message])).toEqual([['1/c:b', '"refund" was not started: nobody knows whether "refund" (0/c:a) took effect']])
     expect(commands(seen)).toEqual(['result', 'skip', 'rerun'])
+    expect(seen.waits[0]).toMatchObject({ started: false, calls: [{ step: '1/c:b', startedAt: null, idempotencyKey: null }, { step: '0/c:a', startedAt: 4_000, idempotencyKey: 'key 0/c:a' }] })
+  })
+
+  it('that waits with a call behind one that comes back by itself: that one is to be settled, and shown with what it was called with', () => {
+    const input = encode({ order: 7 })
+    const first: NewEntry = { ...began('tool b:x#0/0/c:a refund'), input } as NewEntry
+    const reason: SuspendReason = { type: 'in-doubt', step: 'b:y#0/0/c:b', tool: 'refund', message: 'm', fingerprint: 'f', effects: ['b:x#0/0/c:a'], first: ['b:x#0/0/c:a'], choices: [], calls: [{ step: 'b:y#0/0/c:b', input: encode({ order: 8 }) }] }
+    const seen = view('suspended', [started(1), first, ...suspended(reason)])
+    expect(seen.waits).toMatchObject([
+      { step: 'b:y#0/0/c:b', started: false, settleFirst: ['b:x#0/0/c:a'], choices: [], calls: [{ step: 'b:y#0/0/c:b', input: { order: 8 }, startedAt: null }, { step: 'b:x#0/0/c:a', input: { order: 7 }, startedAt: 3_000 }] },
+      { step: 'b:x#0/0/c:a', started: true, settleFirst: [], choices: [{ choice: 'result' }, { choice: 'skip' }, { choice: 'rerun' }] },
+    ])
+    expect(seen.waits[0]!.message).toBe('"refund" was not started: it waits for the outcome of b:x#0/0/c:a, which nobody knows. Settle that first, this one then goes on by itself')
+    expect(seen.steps[0]).toMatchObject({ id: 'b:x#0/0/c:a', input: { order: 7 }, idempotencyKey: 'key b:x#0/0/c:a', startedAt: 3_000 })
+  })
+
+  it('that would repeat an effect whose result was not stored: there is nothing to reuse', () => {
+    const superseded: NewEntry = { type: 'superseded', by: 'divergence', step: '0', reason: 'message 1 differs', ids: ['0'] }
+    const reason: SuspendReason = { type: 'repeat', step: '0~1/c:a', tool: 'refund', message: 'm', fingerprint: 'f', effects: ['0/c:a'] }
+    const unstored = ended(REFUND, { type: 'unstored', error: encode(new Error('a function')) })
+    expect(commands(view('suspended', [started(1), asked, began(REFUND), unstored, superseded, ended('model 0~1 mock'), ...suspended(reason)]))).toEqual(['result', 'skip', 'rerun'])
+  })
+
+  it('that waits with a tool that has steps of its own inside says what such a tool should say', () => {
+    const seen = view('running', [started(1), asked, began(REFUND), ended('model 0/c:a/0 inner')])
+    expect(seen.waits[0]!.message).toBe('nobody knows whether "refund" took effect; it has steps of its own inside: a tool whose only effects are those should say composite: true')
   })
 
   it('that would repeat an effect: the earlier result can be reused', () => {

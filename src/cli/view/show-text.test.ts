@@ -55,6 +55,8 @@ describe('show', () => {
 
       waits for
         in-doubt 1/c:b: nobody knows whether "refund" took effect
+          1/c:b refund
+            started 1970-01-01 00:00:09Z, idempotency key key 1/c:b
           it happened, and this is what it gave:
             holdfast resolve r-1 1/c:b --result '{"your":"JSON"}'
           leave it: the model is told that its outcome is unknown:

@@ -1,6 +1,6 @@
 /** A run's view as text for a terminal. */
 import { describeSummary } from '../../run/events.ts'
-import { CHOICES } from '../hint.ts'
+import { CHOICES, CHOICES_BEFORE } from '../hint.ts'
 import { jsonLine } from '../json.ts'
 import { durationText, timeText } from '../moment.ts'
 import { oneLine } from '../printable.ts'
@@ -10,7 +10,7 @@ import type { RunView } from './run-view.ts'
 import { limitsText, usedText } from './usage-text.ts'
 import type { StepState } from './step-state.ts'
 import type { StepView } from './steps.ts'
-import type { WaitView } from './waits.ts'
+import type { CallView, WaitView } from './waits.ts'
 
 export interface TextOptions {
   /** Columns of the terminal; undefined: nothing is cut. */
@@ -129,11 +129,18 @@ function goOnLines(view: RunView, options: TextOptions): string[] {
 
 export function waitLines(waits: readonly WaitView[], { paint }: Pick<TextOptions, 'paint'>): string[] {
   if (waits.length === 0) return []
-  return [paint('bold', 'waits for'), ...waits.flatMap(({ type, step, message, choices, decided }) => [
+  return [paint('bold', 'waits for'), ...waits.flatMap(({ type, step, message, calls, choices, decided, started }) => [
     `  ${paint('yellow', type)}${step === null ? '' : ` ${oneLine(step)}`}: ${oneLine(message)}`,
+    ...calls.flatMap(callLines),
     ...(decided === null ? [] : [`    decided: ${decided}`]),
-    ...choices.flatMap(({ choice, command }) => [`    ${CHOICES[choice]}:`, `      ${command}`]),
+    ...choices.flatMap(({ choice, command }) => [`    ${(started ? CHOICES : CHOICES_BEFORE)[choice]}:`, `      ${command}`]),
   ])]
 }
+
+/** What somebody needs who asks the outside world about it. */
+const callLines = ({ step, tool, input, startedAt, idempotencyKey }: CallView): string[] => [
+  `    ${oneLine(`${step} ${tool}`)}${input === null ? '' : ` ${shown(input)}`}`,
+  startedAt === null ? '      not started' : `      started ${timeText(startedAt)}${idempotencyKey === null ? '' : `, idempotency key ${oneLine(idempotencyKey)}`}`,
+]
 
 const inner = (width: number | undefined): number | undefined => (width === undefined ? undefined : Math.max(78, width - 2))

@@ -47,7 +47,7 @@ describe('a step', () => {
     [{ end: ran(unknown('error')), effect: effect('unknown') }, 'it failed in a way that says nothing about its effect; its caller was told that the outcome is unknown'],
     [{ end: ran(value(1)), superseded }, 'argument "order" differs'],
     [{ end: ran(value(1), 0), decided: ['result'] }, 'a decision gave its result'],
-    [{ isWaiting: true }, 'it was not started: it waits for a decision'],
+    [{ isWaiting: true }, 'it was not started, and waits'],
   ])('says why: %#', (some, why) => {
     expect(whyOf(facts(some))).toBe(why)
   })

@@ -84,7 +84,7 @@ export function whyOf(facts: StepFacts): string | null {
     case 'not-done':
       return 'it was found out that it did not take effect'
     case 'waiting':
-      return 'it was not started: it waits for a decision'
+      return 'it was not started, and waits'
     case 'running':
       return null
   }

@@ -3,6 +3,7 @@ import type { Decision, Entry, StepEnded, StepKind, StepRef, Superseded } from '
 import { History } from '../../replay/history.ts'
 import { isWithin } from '../../replay/identity.ts'
 import { ReplayCount } from './replays.ts'
+import { callView } from './waits.ts'
 import { answerOf, stateOf, whyOf, type Answer, type StepFacts, type StepState } from './step-state.ts'
 
 export interface StepView {
@@ -22,6 +23,10 @@ export interface StepView {
   readonly replayedAtMost: number
   /** Its record does not answer any more. An effect in doubt stays in doubt all the same. */
   readonly superseded: boolean
+  /** Arguments as executed, the key that its code was given, and when it was started last (ms since the epoch): of steps with effects. */
+  readonly input: unknown
+  readonly idempotencyKey: string | null
+  readonly startedAt: number | null
   readonly tries: number | null
   readonly ms: number | null
   readonly inputTokens: number | null
@@ -110,6 +115,7 @@ export class StepLog {
       end, effect, isWaiting, superseded: step.superseded, isDriven: effect !== undefined && effect.token === driver, decided: this.#decided.get(ref.id) ?? [],
     }
     const { least, most } = this.#replays.of(ref.id)
+    const { input, idempotencyKey, startedAt } = effect ? callView(effect) : NOT_STARTED
     return {
       id: ref.id,
       kind: ref.kind,
@@ -121,6 +127,9 @@ export class StepLog {
       replayedAtLeast: least,
       replayedAtMost: most,
       superseded: step.superseded !== undefined,
+      input,
+      idempotencyKey,
+      startedAt,
       tries: end?.tries ?? null,
       ms: end?.ms ?? null,
       inputTokens: end?.usage?.inputTokens ?? null,
@@ -129,7 +138,9 @@ export class StepLog {
   }
 }
 
+const NOT_STARTED = { input: null, idempotencyKey: null, startedAt: null } as const
+
 const notRecorded = (id: string, tool: string | null): StepView => ({
   id, kind: tool === null ? null : 'tool', name: tool, state: 'waiting', why: null, answer: null, attempt: null,
-  replayedAtLeast: 0, replayedAtMost: 0, superseded: false, tries: null, ms: null, inputTokens: null, outputTokens: null,
+  replayedAtLeast: 0, replayedAtMost: 0, superseded: false, ...NOT_STARTED, tries: null, ms: null, inputTokens: null, outputTokens: null,
 })

@@ -1,9 +1,11 @@
-/** What a run waits for, with the commands that settle it. */
+/** What a run waits for, with what is known of the calls in question, and the commands that settle it. */
 import { isInDoubt } from '../../effects/doubt.ts'
+import { hasResult, type Effect } from '../../effects/ledger.ts'
 import type { Placed } from '../../journal/chain.ts'
-import type { Decision, SuspendReason } from '../../journal/entry.ts'
+import { decode } from '../../journal/codec.ts'
+import type { CallInQuestion, Choice, Decision, SuspendReason } from '../../journal/entry.ts'
 import type { History } from '../../replay/history.ts'
-import { resolveCommand, type Choice, type Place } from '../hint.ts'
+import { resolveCommand, type Place } from '../hint.ts'
 
 export interface WaitView {
   readonly type: SuspendReason['type']
@@ -11,19 +13,39 @@ export interface WaitView {
   readonly tool: string | null
   /** In words. */
   readonly message: string
+  /** Whether it was ever started: false of a call that waits before its start. null where it is about no call. */
+  readonly started: boolean | null
   /** Steps whose effect is in question. */
   readonly effects: readonly string[]
+  /** Steps to be settled first: it goes on by itself then. */
+  readonly settleFirst: readonly string[]
+  /** The calls that it is about. */
+  readonly calls: readonly CallView[]
   /** What was decided already; the next attempt goes by it. */
   readonly decided: Decision['type'] | null
   /** How somebody may decide, with the command; empty where it is not for somebody to decide, or was decided. */
   readonly choices: readonly { readonly choice: Choice; readonly command: string }[]
 }
 
+/** What is not known is null. */
+export interface CallView {
+  readonly step: string
+  readonly tool: string
+  /** As executed. */
+  readonly input: unknown
+  /** Under which the outside world may know it. */
+  readonly idempotencyKey: string | null
+  /** When it was started last, ms since the epoch; null: never. */
+  readonly startedAt: number | null
+}
+
+type Question = SuspendReason & { readonly type: 'in-doubt' | 'repeat' }
+
 /** Why the run is suspended, and what else is in doubt: a person may settle that before the run is resumed. */
 export function waitsOf(runId: string, entries: readonly Placed[], history: History, decided: ReadonlyMap<string, Decision['type']>, place: Place): WaitView[] {
   const view = (reason: SuspendReason): WaitView => waitView(runId, reason, history, decided, place)
   const waits = lastReasons(entries).map(view)
-  const covered = new Set(waits.flatMap(({ step, effects }) => [...(step === null ? [] : [step]), ...effects]))
+  const covered = new Set(waits.flatMap(({ step, effects, settleFirst }) => [...(step === null ? [] : [step]), ...(settleFirst.length > 0 ? [] : effects)]))
   const doubts = history.ledger.allStanding().filter((effect) => isInDoubt(effect, () => false) && !covered.has(effect.step.id))
   return [...waits, ...doubts.map(({ step, fingerprint }) => view({ type: 'in-doubt', step: step.id, tool: step.name, message: '', fingerprint, effects: [step.id] }))]
 }
@@ -33,28 +55,55 @@ export function waitView(runId: string, reason: SuspendReason, history: History 
   const { type } = reason
   if (type !== 'in-doubt' && type !== 'repeat') {
     const step = 'step' in reason && reason.step !== '' ? reason.step : null
-    return { type, step, tool: null, message: reason.message, effects: [], decided: null, choices: [] }
+    return { type, step, tool: null, message: reason.message, started: null, effects: [], settleFirst: [], calls: [], decided: null, choices: [] }
   }
-  const { step, tool, effects } = reason
-  const others = effects.filter((id) => id !== step).join(', ')
-  const message = type === 'in-doubt'
-    ? `nobody knows whether "${tool}"${others && ` (${others})`} took effect`
-    : `"${tool}" would repeat an effect that was made already (${others})`
+  const { step, tool, effects, first = [] } = reason
   const known = decided.get(step) ?? null
-  const choices: Choice[] = canReuse(reason, history) ? ['result', 'reuse', 'skip', 'rerun'] : ['result', 'skip', 'rerun']
   return {
-    type, step, tool, message, effects, decided: known,
-    choices: known === null ? choices.map((choice) => ({ choice, command: resolveCommand(runId, step, choice, place) })) : [],
+    type, step, tool, message: messageOf(reason, history), started: effects.includes(step), effects, settleFirst: first, calls: callsOf(reason, history), decided: known,
+    choices: known === null ? choicesFor(reason, history).map((choice) => ({ choice, command: resolveCommand(runId, step, choice, place) })) : [],
   }
 }
 
-/** As `resolve` sees it: an earlier call has an outcome, and the step is not itself in doubt. */
-function canReuse({ type, step, effects }: SuspendReason & { readonly type: 'in-doubt' | 'repeat' }, history: History | undefined): boolean {
-  if (!history) return type === 'repeat'
-  const { ledger } = history
-  const own = ledger.effects.get(step)
-  if (own && isInDoubt(own, () => false)) return false
-  return effects.some((id) => ledger.effects.get(id)?.outcome !== undefined)
+function messageOf({ type, step, tool, effects, first, hasInside }: Question, history: History | undefined): string {
+  const others = effects.filter((id) => id !== step).join(', ')
+  if (type === 'repeat') return `"${tool}" would repeat an effect that was made already (${others})`
+  if (first) return `"${tool}" was not started: it waits for the outcome of ${others}, which nobody knows. Settle that first, this one then goes on by itself`
+  if (!effects.includes(step)) return `"${tool}" was not started: nobody knows whether "${tool}" (${others}) took effect`
+  const inside = hasInside || (history && [...history.recordsBelow(step)].some((id) => id !== step))
+  return `nobody knows whether "${tool}" took effect${inside ? '; it has steps of its own inside: a tool whose only effects are those should say composite: true' : ''}`
+}
+
+/** What never started is known by the reason; the rest by the journal, or where that is not at hand by the reason too. */
+function callsOf({ step, tool, effects, calls = [] }: Question, history: History | undefined): CallView[] {
+  const ids = effects.includes(step) ? effects : [step, ...effects]
+  return ids.map((id) => {
+    const effect = effects.includes(id) ? history?.ledger.effects.get(id) : undefined
+    return effect ? callView(effect) : viewOf(calls.find((call) => call.step === id) ?? { step: id }, tool)
+  })
+}
+
+const viewOf = ({ step, input, idempotencyKey, startedAt }: CallInQuestion, tool: string): CallView =>
+  ({ step, tool, input: input ? decode(input, `input of ${step}`) : null, idempotencyKey: idempotencyKey ?? null, startedAt: startedAt ?? null })
+
+export const callView = (effect: Effect): CallView => viewOf({ step: effect.step.id, ...knownOf(effect) }, effect.step.name)
+
+/** For `--json`: with the arguments as they are. */
+export const reasonView = (reason: SuspendReason): object =>
+  'calls' in reason && reason.calls ? { ...reason, calls: reason.calls.map((call) => viewOf(call, reason.tool)) } : reason
+
+/** One that was answered without a start has no key. */
+const knownOf = ({ input, idempotencyKey, startedAt }: Effect): Omit<CallInQuestion, 'step'> => ({ ...(input && { input }), ...(idempotencyKey !== '' && { idempotencyKey, startedAt }) })
+
+/** In the order in which they are to be thought about. */
+const ORDER: readonly Choice[] = ['result', 'reuse', 'skip', 'rerun']
+
+/** As `resolve` sees it: to reuse there is the stored result of an earlier call, if the step is not itself in doubt. */
+function choicesFor({ type, step, effects, choices }: Question, history: History | undefined): readonly Choice[] {
+  if (choices) return ORDER.filter((choice) => choices.includes(choice))
+  const own = history?.ledger.effects.get(step)
+  const canReuse = history ? !(own && isInDoubt(own, () => false)) && effects.flatMap((id) => history.ledger.effects.get(id) ?? []).some(hasResult) : type === 'repeat'
+  return ORDER.filter((choice) => canReuse || choice !== 'reuse')
 }
 
 /** Why it is suspended, if it is. */

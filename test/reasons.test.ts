@@ -1,0 +1,129 @@
+/** Why a run waits, so that a person can find out what happened: which call, with what, under which key; what never started is told apart (R6, R10). */
+import { generateText, isStepCount, tool } from 'ai'
+import { describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import { createRunner, currentRun, currentStep, defineAgent, memoryStore, type Outcome, type Run, type RunEvent, type RunnerOptions, type SuspendReason, type ToolPolicy } from '../src/index.ts'
+import { later, mortal } from './support/crash.ts'
+import { testModel } from './support/model.ts'
+
+const quick = { idleMs: 5, replayHoldMs: 20 } satisfies Partial<RunnerOptions>
+
+type Doubt = SuspendReason & { readonly type: 'in-doubt' | 'repeat' }
+const reasonsOf = (outcome: Outcome): readonly Doubt[] => (outcome.status === 'suspended' ? (outcome.reasons as readonly Doubt[]) : [])
+const told = (outcome: Outcome): Record<string, string> => Object.fromEntries(reasonsOf(outcome).map(({ step, message }) => [step, message]))
+
+const reset = (): Error => Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' })
+
+/** Two lines of work that send mail, side by side; the process dies when `a` has been sent and is not recorded. */
+async function twoMailers() {
+  const sent: string[] = []
+  const agent = defineAgent('mailers', async (run) => {
+    const line = (to: string): Promise<unknown> => run.branch(to, async () => {
+      if (to === 'b') await run.read('first', () => 'read')
+      const mail = tool({ inputSchema: z.object({ to: z.string() }), execute: async (input) => sent.push(`${input.to} ${currentStep()!.idempotencyKey}`) })
+      const model = testModel((turn) => (turn === 0 ? { calls: [{ id: to, tool: 'mail', input: { to } }] } : { text: to }))
+      return (await generateText({ model: run.model(model), tools: run.tools({ mail }), prompt: to, stopWhen: isStepCount(3) })).text
+    })
+    return Promise.all([line('a'), ...(run.attempt > 1 ? [line('b')] : [])])
+  })
+  const store = memoryStore()
+  const dying = mortal(store)
+  const died = dying.killAt(/"step-ended".*"kind":"tool"/)
+  void createRunner({ agents: [agent], store: dying.store, ...quick }).run(agent, {}, { runId: 'r' })
+  await died
+  return { sent, runner: createRunner({ agents: [agent], store, clock: later(), ...quick }) }
+}
+
+describe('a call that never started', () => {
+  it('behind one that comes back by itself says what to settle first, and offers nothing itself', async () => {
+    const { sent, runner } = await twoMailers()
+    const outcome = await runner.resume('r')
+    expect(told(outcome)).toEqual({
+      'b:a#0/0/c:a': 'nobody knows whether tool "mail" (b:a#0/0/c:a) took effect. Settle it: holdfast resolve r b:a#0/0/c:a --rerun | --skip | --result JSON',
+      'b:b#0/1/c:b': 'tool "mail" (b:b#0/1/c:b) was not started: it waits for the outcome of b:a#0/0/c:a, which nobody knows. Settle that first, this one then goes on by itself',
+    })
+    const [a, b] = reasonsOf(outcome)
+    expect(a).toMatchObject({ choices: ['rerun', 'skip', 'result'], calls: [{ step: 'b:a#0/0/c:a', input: { json: { to: 'a' } }, idempotencyKey: sent[0]!.slice(2), startedAt: expect.any(Number) }] })
+    expect(a).not.toHaveProperty('first')
+    expect(b).toMatchObject({ first: ['b:a#0/0/c:a'], choices: [], calls: [{ step: 'b:b#0/1/c:b', input: { json: { to: 'b' } } }, { step: 'b:a#0/0/c:a' }] })
+    expect(b!.calls![0]).not.toHaveProperty('startedAt')
+  })
+
+  it.each([['rerun', 'rerun' as const, 3], ['its result', { result: 1 }, 2]])('goes on by itself when that is settled by %s', async (_what, decision, sentInAll) => {
+    const { sent, runner } = await twoMailers()
+    await runner.resume('r')
+    expect(await runner.resolve('r', 'b:a#0/0/c:a', decision, { resume: true })).toMatchObject({ status: 'completed', result: ['a', 'b'] })
+    expect(sent.length).toBe(sentInAll)
+    expect(sent.at(-1)).toMatch(/^b /)
+  })
+
+  it('is kept in the journal with its arguments; those of what was started are there already', async () => {
+    const { runner } = await twoMailers()
+    await runner.resume('r')
+    const suspended = (await runner.history('r')).findLast(({ entry }) => entry.type === 'suspended')!.entry as { reasons: readonly Doubt[] }
+    expect(suspended.reasons.map(({ calls }) => calls)).toEqual([[], [{ step: 'b:b#0/1/c:b', input: { json: { to: 'b' } } }]])
+  })
+
+  it('is masked like the rest, in events, outcomes and history', async () => {
+    const { agent } = asksTwice()
+    const events: RunEvent[] = []
+    const runner = createRunner({ agents: [agent], store: memoryStore(), ...quick, redact: ['to'], onEvent: (event) => events.push(event) })
+    const shown = JSON.stringify([await runner.run(agent, {}, { runId: 'r' }), events, await runner.history('r')])
+    expect(shown).toContain('"to":"[redacted]"')
+    expect(shown).not.toContain('Ada')
+  })
+})
+
+/** The model asks again after its payment was reset. */
+function asksTwice(policy: ToolPolicy = {}) {
+  const model = testModel((turn) => (turn < 2 ? { calls: [{ id: `c${turn}`, tool: 'pay', input: { to: `Ada ${turn}` } }] } : { text: 'done' }))
+  const pay = tool({ inputSchema: z.object({ to: z.string() }), execute: async (): Promise<string> => { throw reset() } })
+  return { agent: defineAgent('a', async (run) => (await generateText({ model: run.model(model), tools: run.tools({ pay }, { pay: policy }), prompt: 'pay', stopWhen: isStepCount(4) })).text) }
+}
+
+describe('a call that is asked for while an earlier one is in doubt', () => {
+  it('says that it was not started, and has the arguments of both', async () => {
+    const { agent } = asksTwice()
+    const [reason] = reasonsOf(await createRunner({ agents: [agent], store: memoryStore(), ...quick }).run(agent, {}, { runId: 'r' }))
+    expect(reason!.message).toBe('tool "pay" (1/c:c1) was not started: nobody knows whether tool "pay" (0/c:c0) took effect. Settle it: holdfast resolve r 1/c:c1 --rerun | --skip | --result JSON')
+    expect(reason).not.toHaveProperty('first')
+    expect(reason!.calls).toMatchObject([{ step: '1/c:c1', input: { json: { to: 'Ada 1' } } }, { step: '0/c:c0', input: { json: { to: 'Ada 0' } }, startedAt: expect.any(Number) }])
+  })
+})
+
+describe('a result that was not stored', () => {
+  const scene = () => {
+    let calls = 0
+    const agent = defineAgent('a', async (run: Run) => run.step('charge', () => (calls++, run.attempt === 1 ? () => 1 : calls)))
+    return { agent, runner: createRunner({ agents: [agent], store: memoryStore(), ...quick }), calls: () => calls }
+  }
+
+  it('is not offered to be reused, nor taken for one', async () => {
+    const { agent, runner, calls } = scene()
+    await expect(runner.run(agent, {}, { runId: 'r' })).rejects.toMatchObject({ code: 'RESULT_NOT_STORED' })
+    const [reason] = reasonsOf(await runner.resume('r'))
+    expect(reason).toMatchObject({ type: 'repeat', choices: ['rerun', 'skip', 'result'] })
+    expect(reason!.message).not.toContain('--reuse')
+    await expect(runner.resolve('r', reason!.step, 'reuse')).rejects.toMatchObject({ code: 'NOTHING_TO_RESOLVE', message: expect.stringContaining('none is stored') })
+    expect(await runner.resolve('r', reason!.step, { result: 'by hand' }, { resume: true })).toMatchObject({ status: 'completed', result: 'by hand' })
+    expect(calls()).toBe(1)
+  })
+})
+
+describe('a tool that is in doubt with steps of its own inside', () => {
+  it.each([['says what such a tool should say', {}, true], ['is not in doubt when it does', { composite: true }, false]])('%s', async (_what, policy, isHinted) => {
+    const agent = defineAgent('outer', async (run) => {
+      const model = testModel((turn) => (turn === 0 ? { calls: [{ id: 'c', tool: 'research', input: {} }] } : { text: 'done' }))
+      const research = tool({ inputSchema: z.object({}), execute: async () => currentRun()!.step('send', () => 1) })
+      return (await generateText({ model: run.model(model), tools: run.tools({ research }, { research: policy }), prompt: 'x', stopWhen: isStepCount(3) })).text
+    })
+    const store = memoryStore()
+    const dying = mortal(store)
+    const died = dying.killAt(/"step-ended".*"kind":"tool"/)
+    void createRunner({ agents: [agent], store: dying.store, ...quick }).run(agent, {}, { runId: 'r' })
+    await died
+    const outcome = await createRunner({ agents: [agent], store, clock: later(), ...quick }).resume('r')
+    if (isHinted) expect(reasonsOf(outcome)).toMatchObject([{ step: '0/c:c', hasInside: true, message: expect.stringMatching(/It has steps of its own inside: .*\{ composite: true \}$/) }])
+    else expect(outcome).toMatchObject({ status: 'completed' })
+  })
+})
