@@ -1,6 +1,6 @@
 /** Named secrets: their names are stored and shown, their values are in the run, live and replayed (R14, C26). */
 import { generateText, isStepCount, streamText, tool, type ToolSet } from 'ai'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { z } from 'zod'
 import { createRunner, defineAgent, memoryStore, type Run, type RunnerOptions, type StampedEvent } from '../src/index.ts'
 import { failingOnce } from './support/failing-once.ts'
@@ -121,6 +121,27 @@ describe.each(STORES)('in a $kind store', ({ make }) => {
     await expectHidden()
     expect(await runner.resume('r')).toMatchObject({ status: 'completed', result: { paid: KEY } })
     await runner.close()
+    await expectHidden()
+  })
+
+  it('a late result with a secret in it waits in the inbox by its name, and reaches the run whole', async () => {
+    const late = Promise.withResolvers<object>()
+    const agent = defineAgent('a', async (run) => run.step('pay', () => (run.attempt === 1 ? late.promise : { again: true })))
+    const first = createRunner({ agents: [agent], store: place.open(), secrets: { KEY }, ...quick, timeouts: { toolMs: 20 }, drainMs: 20 })
+    await expect(first.run(agent, {}, { runId: 'r' })).rejects.toThrow(/outcome is unknown/)
+    late.resolve({ receipt: `for ${KEY}` })
+    const looking = place.open()
+    await looking.open()
+    await vi.waitFor(async () => expect(await looking.inbox('r', 0)).toHaveLength(1))
+    expect((await looking.inbox('r', 0))[0]!.body).toMatch(/late-result.*for \{\{secret:KEY\}\}/)
+    await looking.close()
+    await first.close()
+    await expectHidden()
+    const second = createRunner({ agents: [agent], store: place.open(), secrets: { KEY }, ...quick })
+    const waits = await second.resume('r')
+    if (waits.status !== 'suspended' || waits.reasons[0]!.type !== 'repeat') throw new Error('it does not wait')
+    expect(await second.resolve('r', waits.reasons[0]!.step, 'reuse', { resume: true })).toMatchObject({ status: 'completed', result: { receipt: `for ${KEY}` } })
+    await second.close()
     await expectHidden()
   })
 

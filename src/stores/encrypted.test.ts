@@ -1,4 +1,4 @@
-import { createSecretKey, generateKeyPairSync, randomBytes } from 'node:crypto'
+import { createDecipheriv, createHmac, createSecretKey, generateKeyPairSync, randomBytes } from 'node:crypto'
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -51,6 +51,25 @@ describe('an encrypted store', () => {
     const bytes = readdirSync(folder).map((file) => readFileSync(join(folder, file), 'latin1')).join()
     for (const text of ['quick brown', 'me@home', entry(1).sum, A.toString('latin1'), A.toString('base64')]) expect(bytes).not.toContain(text)
     await store.close()
+  })
+
+  it('is made as docs/format.md says, by node:crypto alone', async () => {
+    const plain = memoryStore()
+    await under(plain).create(newRun('order-ä'))
+    const { body, seq } = (await plain.read('order-ä'))[0]!
+    const { check, data } = JSON.parse(body) as { check: string; data: string }
+    const derived = (...parts: string[]): Buffer => {
+      const hmac = createHmac('sha256', A)
+      for (const part of parts) hmac.update(`${part.length}:`).update(Buffer.from(part, 'utf16le'))
+      return hmac.digest()
+    }
+    expect(check).toBe(derived('holdfast key check').toString('base64url').slice(0, 8))
+    const bytes = Buffer.from(data, 'base64')
+    const decipher = createDecipheriv('aes-256-gcm', derived('holdfast records', 'order-ä'), bytes.subarray(0, 12))
+    decipher.setAAD(Buffer.from(JSON.stringify([1, 'entry', 'order-ä', seq])))
+    decipher.setAuthTag(bytes.subarray(-16))
+    const text = decipher.update(bytes.subarray(12, -16)).toString() + decipher.final().toString()
+    expect(text).toBe(`${entry(1).sum}\n${entry(1).body}`)
   })
 
   it('reads what was made with an old key while that is given, and writes with the current one', async () => {
