@@ -8,7 +8,7 @@ export const values: readonly Mutant[] = [
     wrong: 'What is named a secret stands in the store.',
     file: 'src/journal/secrets.ts',
     edits: [{ from: 'if (!this.#inBody.test(body)) return body', to: "if (body !== '') return body" }],
-    caughtBy: { file: 'test/secrets.test.ts', name: 'a secret in input, arguments, results, responses and errors' },
+    caughtBy: { file: 'test/secrets.test.ts', name: 'a secret in input, arguments, results, responses and errors of generateText is stored by its name, and whole in the run, live and replayed (C26)' },
   },
   {
     name: 'a placeholder by chance',
@@ -24,7 +24,7 @@ export const values: readonly Mutant[] = [
     wrong: 'What a step is known by changes with the value of a secret.',
     file: 'src/ai-sdk/conversation.ts',
     edits: [{ from: 'fingerprint(comparable(message), this.#secrets)', to: 'fingerprint(comparable(message))' }],
-    caughtBy: { file: 'test/secrets.test.ts', name: 'a secret that was rotated changes nothing that was recorded' },
+    caughtBy: { file: 'test/secrets.test.ts', name: 'a secret that was rotated changes nothing that was recorded: all replays, with the new value in it' },
   },
   {
     name: 'masked once, shown where it is shared',
@@ -64,7 +64,7 @@ export const values: readonly Mutant[] = [
     wrong: 'The size of a journal counts from the newest attempt on.',
     file: 'src/runner/open.ts',
     edits: [{ from: 'budget.addBytes(found.bytes)', to: '' }],
-    caughtBy: { file: 'test/sizes.test.ts', name: 'a journal that is too large ends its run as a limit does' },
+    caughtBy: { file: 'test/sizes.test.ts', name: 'a journal that is too large ends its run as a limit does: all of it replays under a higher one' },
   },
   {
     name: 'too large an input is run',
@@ -72,6 +72,6 @@ export const values: readonly Mutant[] = [
     wrong: 'The run waits for a store that takes the record of an input that is too large.',
     file: 'src/run/live.ts',
     edits: [{ from: 'if (isTooLarge(error))', to: 'if (isTooLarge(error) && isLost(error))' }],
-    caughtBy: { file: 'test/sizes.test.ts', name: 'an input of a step with effects that is too large' },
+    caughtBy: { file: 'test/sizes.test.ts', name: 'an input of a step with effects that is too large: VALUE_TOO_LARGE with step, size and limit, its code is not called, the run goes on' },
   },
 ]
