@@ -2,7 +2,7 @@
 import { generateText, isStepCount, tool } from 'ai'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { createRunner, currentRun, currentStep, defineAgent, memoryStore, type Outcome, type Run, type RunEvent, type RunnerOptions, type SuspendReason, type ToolPolicy } from '../src/index.ts'
+import { createRunner, currentRun, currentStep, defineAgent, memoryStore, type Outcome, type Run, type RunEvent, type RunnerOptions, type SuspendReason } from '../src/index.ts'
 import { later, mortal } from './support/crash.ts'
 import { testModel } from './support/model.ts'
 
@@ -75,10 +75,10 @@ describe('a call that never started', () => {
 })
 
 /** The model asks again after its payment was reset. */
-function asksTwice(policy: ToolPolicy = {}) {
+function asksTwice() {
   const model = testModel((turn) => (turn < 2 ? { calls: [{ id: `c${turn}`, tool: 'pay', input: { to: `Ada ${turn}` } }] } : { text: 'done' }))
   const pay = tool({ inputSchema: z.object({ to: z.string() }), execute: async (): Promise<string> => { throw reset() } })
-  return { agent: defineAgent('a', async (run) => (await generateText({ model: run.model(model), tools: run.tools({ pay }, { pay: policy }), prompt: 'pay', stopWhen: isStepCount(4) })).text) }
+  return { agent: defineAgent('a', async (run) => (await generateText({ model: run.model(model), tools: run.tools({ pay }), prompt: 'pay', stopWhen: isStepCount(4) })).text) }
 }
 
 describe('a call that is asked for while an earlier one is in doubt', () => {

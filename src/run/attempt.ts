@@ -68,6 +68,8 @@ export class Attempt {
   readonly #notBefore = new Map<string, Delayed>()
   /** Steps whose work is no longer waited for and has not come to an end. */
   readonly abandoned = new Set<string>()
+  /** Steps with effects that ran when the attempt was stopped from outside, and whose outcome has not come since. */
+  readonly leftOpen = new Set<string>()
   readonly #replayed: Counts = {}
   readonly #recorded: Counts = {}
   readonly #counted = new Set<string>()
@@ -195,7 +197,7 @@ export class Attempt {
   }
 
   get summary(): AttemptSummary {
-    return { replayed: { ...this.#replayed }, recorded: { ...this.#recorded }, unrecorded: [...this.#unrecorded] }
+    return { replayed: { ...this.#replayed }, recorded: { ...this.#recorded }, unrecorded: [...this.#unrecorded], ...(this.leftOpen.size > 0 && { leftOpen: [...this.leftOpen] }) }
   }
 
   /** Why nothing may start now; undefined: it may. */

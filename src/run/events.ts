@@ -21,7 +21,7 @@ export type RunEvent =
   | ({ readonly type: 'step-reset'; readonly tries: number; readonly delayMs: number; readonly category: string; readonly message: string } & OfStep)
   /** A limit of the step (not of the run) has cut a try. `limit`: of the whole try, until the first part of an answer, or without progress. What was cut may still be running. */
   | ({ readonly type: 'step-timeout'; readonly try: number; readonly limit: 'total' | 'first-part' | 'idle'; readonly timeoutMs: number } & OfStep)
-  /** Nobody knows whether it took effect: `timeout`, `cancelled` or `error` in this attempt; else what is done about it: `reconcile`, or it waits (`in-doubt`, `repeat`). */
+  /** Nobody knows whether it took effect: `timeout` (also: of the run), `cancelled` (also: the attempt was stopped while it ran) or `error` in this attempt; else what is done about it: `reconcile`, or it waits (`in-doubt`, `repeat`). */
   | ({ readonly type: 'step-in-doubt'; readonly cause: string } & OfStep)
   /** A doubt came to an end. */
   | ({ readonly type: 'doubt-settled'; readonly by: 'reconcile' | 'late-result'; readonly as: string } & OfStep)
@@ -42,7 +42,7 @@ export type StampedEvent = RunEvent & { readonly runId: string; readonly at: num
 
 const NAMES: Readonly<Record<StepKind, string>> = { model: 'model', tool: 'tool', step: 'other', read: 'other', agent: 'other' }
 
-/** `replayed 5 steps (3 model, 2 tool, 0 other), recorded 2 new`, and what was not recorded (C21). */
+/** `replayed 5 steps (3 model, 2 tool, 0 other), recorded 2 new`, what was not recorded (C21), and which effects were left open. */
 export function describeSummary(summary: AttemptSummary): string {
   const count = { model: 0, tool: 0, other: 0 } as Record<string, number>
   let replayed = 0
@@ -53,5 +53,6 @@ export function describeSummary(summary: AttemptSummary): string {
   }
   for (const n of Object.values(summary.recorded)) recorded += n
   const lost = summary.unrecorded.length > 0 ? `, not recorded: ${summary.unrecorded.join(', ')}` : ''
-  return `replayed ${replayed} ${replayed === 1 ? 'step' : 'steps'} (${count['model']} model, ${count['tool']} tool, ${count['other']} other), recorded ${recorded} new${lost}`
+  const open = summary.leftOpen ? `, left open: ${summary.leftOpen.join(', ')}` : ''
+  return `replayed ${replayed} ${replayed === 1 ? 'step' : 'steps'} (${count['model']} model, ${count['tool']} tool, ${count['other']} other), recorded ${recorded} new${lost}${open}`
 }

@@ -205,9 +205,9 @@ async function finish(drive: Drive, ticket: Ticket, spec: StepSpec, execution: E
     return drive.hold(ticket, delayed(drive, ticket, spec, execution, resumeAt), resumeAt)
   }
   // The attempt ended around it: nothing was decided about the step. If it has effects, its `started` says the rest.
-  if (execution.ending === 'cancelled' && attempt.signal.aborted) return
+  if (execution.ending === 'cancelled' && attempt.signal.aborted) return leftOpen(drive, ticket, spec, 'cancelled')
   // The run's time is over: its drive ends, and nothing is decided about its steps.
-  if (execution.ending === 'deadline' && attempt.budget.over) return
+  if (execution.ending === 'deadline' && attempt.budget.over) return leftOpen(drive, ticket, spec, 'timeout')
   if (execution.error instanceof SurroundingsEnded) return drive.ended(ticket, { outcome: failed(execution.error), asked: [] }, undefined)
   const again = execution.ending === 'passed-on' && tries < spec.retry.maxAttempts ? driveAgain(drive, ticket, spec, execution) : undefined
   if (again === true) return
@@ -228,6 +228,13 @@ async function finish(drive: Drive, ticket: Ticket, spec: StepSpec, execution: E
     return drive.ended(ticket, { outcome: failed(error), asked: [] }, undefined)
   }
   return record(drive, ticket, spec, { outcome: failed(error), asked: [] }, { tries, ms })
+}
+
+/** Where the attempt is still the run's, it says so; who has taken the run over finds out by itself. */
+function leftOpen({ attempt }: Drive, { ref }: Ticket, spec: StepSpec, cause: DoubtCause): void {
+  if (!spec.claim.effect || isLost(attempt.signal.reason)) return
+  attempt.leftOpen.add(ref.id)
+  attempt.emit({ type: 'step-in-doubt', ...ofStep(ref), cause })
 }
 
 function doubtAfter(execution: FailedExecution, isTimeout: boolean): DoubtCause | undefined {

@@ -86,7 +86,10 @@ export function onLate(drive: Drive, ticket: Ticket, spec: StepSpec, late: LateO
   const settlement = lateSettlement(spec, late, ticket.ref.id)
   if (!settlement) return
   if (attempt.over) attempt.options.onLateMessage({ type: 'late-result', step: ticket.ref.id, settlement })
-  else drive.track(settle(drive, ticket.ref, 'late-result', settlement))
+  else {
+    attempt.leftOpen.delete(ticket.ref.id)
+    drive.track(settle(drive, ticket.ref, 'late-result', settlement))
+  }
 }
 
 export function lateSettlement(spec: StepSpec, late: LateOutcome<unknown>, step: string): Settlement | undefined {
