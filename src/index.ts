@@ -36,7 +36,7 @@ export type { Recorded, TextResult } from './ai-sdk/result.ts'
 export type { DurableToolsOptions, ToolPolicies } from './ai-sdk/tools.ts'
 export { classifyError, createClassifier } from './reliability/index.ts'
 export type {
-  BackoffPolicy, Category, Classification, ClassificationRule, Classifier, ClassifierOptions, DoubtfulCall, FailedTry, ModelPolicy, OnIncompleteTool, Reconciled, RetryEvent,
+  AfterError, BackoffPolicy, Category, Classification, ClassificationRule, Classifier, ClassifierOptions, DoubtfulCall, FailedTry, ModelPolicy, OnIncompleteTool, Reconciled, RetryEvent,
   RetryPolicy, TimeoutPolicy, ToolPolicy,
 } from './reliability/index.ts'
 export { memoryStore } from './stores/memory.ts'

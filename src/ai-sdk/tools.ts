@@ -74,8 +74,8 @@ function wrapExecute(name: string, tool: object, execute: Execute, policy: ToolP
       return execute.call(tool, input, call)
     }
     if (typeof call?.toolCallId !== 'string') return Promise.reject(withoutCallId(name))
-    const { retry, timeouts } = at.drive.attempt.policies
-    const resolved = resolveToolPolicy(policy, `tools.${name}`, { retry, timeoutMs: timeouts.toolMs, idleTimeoutMs: timeouts.toolIdleMs })
+    const { retry, timeouts, afterError } = at.drive.attempt.policies
+    const resolved = resolveToolPolicy(policy, `tools.${name}`, { retry, timeoutMs: timeouts.toolMs, idleTimeoutMs: timeouts.toolIdleMs, afterError })
     // Preliminary results reach the AI SDK only through an iterable that is returned at once.
     const preliminary = isAsyncGenerator(execute) ? new Preliminary() : undefined
     const spec = toolSpec(at, name, resolved, input, call, async (context) => {
@@ -145,6 +145,7 @@ function toolSpec(
     signal: call.abortSignal,
     work,
     reconcile: policy.reconcile,
+    afterError: policy.afterError,
     settleAfterMs: policy.settleAfterMs,
   }
 }

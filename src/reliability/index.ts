@@ -1,4 +1,5 @@
 /** Reliability: what an error is, when to try again, when to stop waiting. */
+export { afterError, isAfterError, type AfterError } from './after-error.ts'
 export { DEFAULT_BACKOFF, nextDelay } from './backoff.ts'
 export type { BackoffPolicy } from './backoff.ts'
 export * from './classification/index.ts'

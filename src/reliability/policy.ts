@@ -1,6 +1,7 @@
 /** The policies that people write: retry, timeouts, and what a tool is. Their defaults, and what they come to once resolved. */
 import { DEFAULT_BACKOFF } from './backoff.ts'
 import type { BackoffPolicy } from './backoff.ts'
+import type { AfterError } from './after-error.ts'
 import type { Category, Classification, Classifier } from './classification/index.ts'
 
 /** A try that failed. */
@@ -36,7 +37,7 @@ export interface RetryPolicy {
   readonly onLongWait?: 'suspend' | 'fail'
   /**
    * Says what kind of error something is, in place of `classifyError`; make it with `createClassifier`. It decides also whether a call with
-   * effects that threw is in doubt. Default: `classifyError`.
+   * effects that threw is in doubt, where `afterError` says nothing. Default: `classifyError`.
    */
   readonly classify?: Classifier
   /** Asked before another try that the rest of the policy allows: `false` fails the step with the error. A throw fails it with what was thrown. Must return at once. */
@@ -149,6 +150,12 @@ export interface ToolPolicy<INPUT = unknown, OUTPUT = unknown> {
   /** Asks the outside world whether a call in doubt took effect. */
   reconcile?(call: DoubtfulCall<INPUT>): Promise<Reconciled<OUTPUT>>
   /**
+   * Says what an error that the tool threw means for its effect: `not-done` (it surely did not happen, the model may ask again), `in-doubt` (it
+   * may have happened: it is not made again until that is known), undefined: as the kind of error says. Must answer at once; anything else, and a
+   * throw, is `in-doubt` with a warning. Not asked about time limits and cancellation: those are always in doubt. Default: that of its run.
+   */
+  afterError?(error: unknown): AfterError | undefined
+  /**
    * What the call is about, as a text that is not empty: calls of one key are the same effect. Default: all calls of the tool are, whatever their arguments.
    * It says which calls wait, or may be answered, where an earlier one is in doubt, was superseded (the run diverged, or is driven again), or has a record that nobody
    * asked for. It does not make two calls one that both completed: a model that asks twice, each time after an answer, gets two effects. Where a service shall
@@ -172,6 +179,7 @@ export interface ResolvedToolPolicy {
   /** undefined: as the caller says. */
   readonly onIncompleteTool: OnIncompleteTool | undefined
   readonly reconcile: ((call: DoubtfulCall<unknown>) => Promise<Reconciled<unknown>>) | undefined
+  readonly afterError: ((error: unknown) => AfterError | undefined) | undefined
   readonly effectKey: ((input: unknown) => string) | undefined
   readonly allowRepeat: boolean
   readonly settleAfterMs: number | undefined

@@ -36,6 +36,7 @@ const TOOL = {
   retry: retryOrNone,
   onIncompleteTool: oneOf(['refuse', 'rerun', 'skip', 'reconcile']),
   reconcile: callable,
+  afterError: callable,
   effectKey: callable,
   allowRepeat: flag,
   settleAfterMs: number(0),
@@ -95,6 +96,7 @@ export interface ToolDefaults {
   readonly retry?: ResolvedRetry | undefined
   readonly timeoutMs?: number | undefined
   readonly idleTimeoutMs?: number | undefined
+  readonly afterError?: ToolPolicy['afterError'] | undefined
 }
 
 /**
@@ -105,13 +107,14 @@ export interface ToolDefaults {
 export function fixToolPolicy(policy: ToolPolicy<never, unknown> = {}, path = 'tool', hints: Pick<ToolPolicy, 'idempotent' | 'readOnly'> = {}): ToolPolicy<never, unknown> {
   checkObject(policy, path, TOOL)
   const said = given(policy)
-  const { reconcile, effectKey } = policy
+  const { reconcile, afterError, effectKey } = policy
   const fixed = Object.freeze({
     ...(said.idempotent === false ? {} : hints),
     ...said,
     ...fixedRetry(said.retry),
     // Bound, so that a policy may be an object with methods.
     ...(reconcile && { reconcile: reconcile.bind(policy) }),
+    ...(afterError && { afterError: afterError.bind(policy) }),
     ...(effectKey && { effectKey: effectKey.bind(policy) }),
   })
   resolveToolPolicy(fixed, path)
@@ -130,7 +133,7 @@ export function resolveToolPolicy(policy: ToolPolicy<never, unknown> = {}, path 
   const idempotent = policy.idempotent ?? readOnly
   const contradiction = contradictionIn({ ...policy, idempotent, readOnly, composite })
   if (contradiction !== undefined) throw new HoldfastError('INVALID_POLICY', `${path}.${contradiction.what}`, { advice: contradiction.advice })
-  const { reconcile, effectKey } = policy as ToolPolicy
+  const { reconcile, afterError, effectKey } = policy as ToolPolicy
   return Object.freeze({
     idempotent,
     readOnly,
@@ -141,6 +144,7 @@ export function resolveToolPolicy(policy: ToolPolicy<never, unknown> = {}, path 
     retry: idempotent ? resolveRetry(policy.retry, `${path}.retry`, defaults.retry) : oneTry(defaults.retry ?? DEFAULT_RETRY),
     onIncompleteTool: policy.onIncompleteTool ?? (reconcile && 'reconcile'),
     reconcile: reconcile?.bind(policy),
+    afterError: afterError?.bind(policy) ?? defaults.afterError,
     effectKey: effectKey?.bind(policy),
     allowRepeat: policy.allowRepeat ?? false,
     settleAfterMs: policy.settleAfterMs,
@@ -150,7 +154,7 @@ export function resolveToolPolicy(policy: ToolPolicy<never, unknown> = {}, path 
 const limited = (ms: number | undefined): number | undefined => (ms === Infinity ? undefined : ms)
 
 function contradictionIn(policy: ToolPolicy<never, unknown> & { idempotent: boolean }): { what: string; advice: string } | undefined {
-  const { idempotent, readOnly, composite, retry, onIncompleteTool, reconcile } = policy
+  const { idempotent, readOnly, composite, retry, onIncompleteTool, reconcile, afterError } = policy
   if (readOnly && !idempotent) return { what: 'idempotent is false, but readOnly is true', advice: 'A tool that changes nothing may be repeated' }
   if (retry && !idempotent) {
     return { what: 'retry is given, but the tool is not idempotent', advice: 'Set idempotent or readOnly if it may run twice, or leave retry out' }
@@ -158,8 +162,8 @@ function contradictionIn(policy: ToolPolicy<never, unknown> & { idempotent: bool
   if (onIncompleteTool === 'reconcile' && !reconcile) {
     return { what: "onIncompleteTool is 'reconcile', but there is no function reconcile", advice: 'Add reconcile, or choose refuse, rerun or skip' }
   }
-  if (composite && (onIncompleteTool ?? reconcile)) {
-    return { what: 'composite is true: such a call is never in doubt itself', advice: 'Leave onIncompleteTool and reconcile to the tools inside' }
+  if (composite && (onIncompleteTool ?? reconcile ?? afterError)) {
+    return { what: 'composite is true: such a call is never in doubt itself', advice: 'Leave onIncompleteTool, reconcile and afterError to the tools inside' }
   }
   return undefined
 }

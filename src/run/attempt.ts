@@ -9,7 +9,7 @@ import type { AttemptSummary, Entry, StepKind, SuspendReason } from '../journal/
 import type { Secrets } from '../journal/secrets.ts'
 import type { Message } from '../journal/message.ts'
 import type { NewEntry, Writer } from '../journal/writer.ts'
-import type { OnIncompleteTool, ResolvedRetry, TimeoutPolicy } from '../reliability/index.ts'
+import type { OnIncompleteTool, ResolvedRetry, TimeoutPolicy, ToolPolicy } from '../reliability/index.ts'
 import type { Ticket } from '../replay/claim.ts'
 import type { History } from '../replay/history.ts'
 import { turnOf } from '../replay/identity.ts'
@@ -23,6 +23,8 @@ export interface RunPolicies {
   readonly timeouts: TimeoutPolicy
   /** What becomes of calls in doubt whose tool does not say. */
   readonly onIncompleteTool: OnIncompleteTool
+  /** What errors of tools and steps that do not say mean for their effect. */
+  readonly afterError: ToolPolicy['afterError'] | undefined
   readonly onConfigChange: 'replay' | 'diverge' | 'refuse'
   /** How long a run that can only wait is watched for new work before it suspends, ms. */
   readonly idleMs: number

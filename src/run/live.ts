@@ -9,13 +9,14 @@ import { HoldfastError } from '../errors.ts'
 import { execute, type Execution, type TryContext } from '../reliability/index.ts'
 import type { Ticket } from '../replay/claim.ts'
 import { turnOf } from '../replay/identity.ts'
+import { effectAfter } from './after-error.ts'
 import type { Attempt } from './attempt.ts'
 import { inContext } from './current.ts'
 import type { Drive } from './drive.ts'
 import { delayed, driveAgain, retryOf, tooLate, type FailedExecution } from './long-wait.ts'
 import { failed, isLost, isTooLarge, messageOf, stored, unknown, unknownOutcome } from './outcome.ts'
 import { consumed, encodedInput, modelParts, record, recordName } from './record.ts'
-import { DOUBTFUL, onLate, reconcile } from './settle.ts'
+import { onLate, reconcile } from './settle.ts'
 import { ofStep, type StepSpec } from './step.ts'
 import { dueAt, stillOnItsWay, waitReason } from './wait-reason.ts'
 
@@ -213,8 +214,8 @@ async function finish(drive: Drive, ticket: Ticket, spec: StepSpec, execution: E
   if (again === true) return
   if (execution.abandoned) attempt.abandoned.add(ticket.ref.id)
   const isTimeout = HoldfastError.isInstance(execution.error) && execution.error.code === 'STEP_TIMEOUT'
-  const cause = doubtAfter(execution, isTimeout)
-  if (spec.claim.effect && cause) {
+  const cause = spec.claim.effect && doubtAfter(drive, ticket, spec, execution, isTimeout)
+  if (cause) {
     attempt.emit({ type: 'step-in-doubt', ...ofStep(ticket.ref), cause })
     const error = unknownOutcome(spec, messageOf(execution.error), ticket.ref.id, execution.error)
     return record(drive, ticket, spec, { outcome: unknown(cause, error), asked: [] }, { tries, ms })
@@ -237,8 +238,8 @@ function leftOpen({ attempt }: Drive, { ref }: Ticket, spec: StepSpec, cause: Do
   attempt.emit({ type: 'step-in-doubt', ...ofStep(ref), cause })
 }
 
-function doubtAfter(execution: FailedExecution, isTimeout: boolean): DoubtCause | undefined {
+function doubtAfter(drive: Drive, { ref }: Ticket, spec: StepSpec, { ending, error }: FailedExecution, isTimeout: boolean): DoubtCause | undefined {
   if (isTimeout) return 'timeout'
-  if (execution.ending === 'cancelled') return 'cancelled'
-  return DOUBTFUL.has(execution.classification.category) ? 'error' : undefined
+  if (ending === 'cancelled') return 'cancelled'
+  return effectAfter(drive, spec, ref.id, error).verdict === 'in-doubt' ? 'error' : undefined
 }

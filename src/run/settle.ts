@@ -2,8 +2,9 @@
 import type { Effect } from '../effects/ledger.ts'
 import { decode } from '../journal/codec.ts'
 import type { Settlement, StepRef } from '../journal/entry.ts'
-import { classifyError, execute, type Category, type LateOutcome, type Reconciled } from '../reliability/index.ts'
+import { execute, type LateOutcome, type Reconciled } from '../reliability/index.ts'
 import type { Ticket } from '../replay/claim.ts'
+import { effectAfter } from './after-error.ts'
 import type { Drive } from './drive.ts'
 import { isLost, messageOf, stored } from './outcome.ts'
 import { ofStep, type StepSpec } from './step.ts'
@@ -12,9 +13,6 @@ import { ofStep, type StepSpec } from './step.ts'
 const SETTLE_AFTER_MS = 60_000
 
 export const settleAfter = (spec: StepSpec): number => spec.settleAfterMs ?? spec.timeoutMs ?? SETTLE_AFTER_MS
-
-/** After these a call may have taken effect although it threw: also after an abort of its own making, which ends a request that was sent. */
-export const DOUBTFUL: ReadonlySet<Category> = new Set<Category>(['network', 'timeout', 'overloaded', 'server', 'cancelled'])
 
 /** Asks the outside world about an effect that is in doubt. */
 export async function reconcile(drive: Drive, ticket: Ticket, spec: StepSpec, effect: Effect): Promise<void> {
@@ -83,7 +81,7 @@ export function onLate(drive: Drive, ticket: Ticket, spec: StepSpec, late: LateO
   const { attempt } = drive
   attempt.abandoned.delete(ticket.ref.id)
   if (!spec.claim.effect) return
-  const settlement = lateSettlement(spec, late, ticket.ref.id)
+  const settlement = lateSettlement(drive, spec, late, ticket.ref.id)
   if (!settlement) return
   if (attempt.over) attempt.options.onLateMessage({ type: 'late-result', step: ticket.ref.id, settlement })
   else {
@@ -92,9 +90,9 @@ export function onLate(drive: Drive, ticket: Ticket, spec: StepSpec, late: LateO
   }
 }
 
-export function lateSettlement(spec: StepSpec, late: LateOutcome<unknown>, step: string): Settlement | undefined {
+function lateSettlement(drive: Drive, spec: StepSpec, late: LateOutcome<unknown>, step: string): Settlement | undefined {
   if (late.ok) return { type: 'completed', outcome: stored(spec, late.value, step) }
-  // An error that came because the work was told to stop says nothing about its effect.
-  const { category } = (spec.retry.classify ?? classifyError)(late.error)
-  return DOUBTFUL.has(category) || category === 'unknown' ? undefined : { type: 'not-done' }
+  const { verdict, isSaid, category } = effectAfter(drive, spec, step, late.error)
+  // An error that came because the work was told to stop may look like any other: one of no known kind says nothing, unless the tool says it.
+  return verdict === 'not-done' && (isSaid || category !== 'unknown') ? { type: 'not-done' } : undefined
 }

@@ -1,6 +1,6 @@
 /** What a step is, to the drive that performs it. */
 import type { AskedCall, KeptFile, StepRef, StepUsage } from '../journal/entry.ts'
-import type { DoubtfulCall, Reconciled, ResolvedRetry } from '../reliability/index.ts'
+import type { AfterError, DoubtfulCall, Reconciled, ResolvedRetry } from '../reliability/index.ts'
 import type { Claim } from '../replay/claim.ts'
 
 /** What the code of a step knows of itself: `currentStep()`. */
@@ -51,6 +51,8 @@ export interface StepSpec {
   failure?(error: unknown, tries: number, notBefore?: number): unknown
   /** Asks the outside world about this effect, or about an earlier one of the same name and key. */
   reconcile?: ((call: DoubtfulCall<unknown>) => Promise<Reconciled<unknown>>) | undefined
+  /** What an error that it threw says about its effect; undefined: as the kind of error says. */
+  afterError?: ((error: unknown) => AfterError | undefined) | undefined
   /** How long after the former owner could last act `not-done` is believed, ms. */
   readonly settleAfterMs?: number | undefined
 }

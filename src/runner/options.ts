@@ -6,7 +6,7 @@ import { HoldfastError } from '../errors.ts'
 import { Redaction, type RedactRule } from '../journal/redact.ts'
 import { Secrets } from '../journal/secrets.ts'
 import type { RunFilter, RunStatus, Store } from '../journal/store.ts'
-import { resolveRetry, resolveTimeouts, type OnIncompleteTool, type RetryPolicy, type TimeoutPolicy } from '../reliability/index.ts'
+import { resolveRetry, resolveTimeouts, type OnIncompleteTool, type RetryPolicy, type TimeoutPolicy, type ToolPolicy } from '../reliability/index.ts'
 import type { RunPolicies } from '../run/attempt.ts'
 import type { StampedEvent } from '../run/events.ts'
 import { checkLimits, resolveLimits, type ResolvedLimits, type RunLimits } from '../run/limits.ts'
@@ -25,6 +25,8 @@ export interface RunnerOptions {
   readonly limits?: Pick<RunLimits, 'maxSteps' | 'maxTokens' | 'maxJournalBytes'>
   /** What becomes of a call in doubt whose tool does not say. Default `refuse`: the run waits for `resolve`. */
   readonly onIncompleteTool?: OnIncompleteTool
+  /** What an error means for the effect of a tool or step that does not say: `not-done`, `in-doubt`, undefined: as the kind of error says. See `ToolPolicy`. */
+  readonly afterError?: NonNullable<ToolPolicy['afterError']>
   /** What becomes of recorded answers when the model, settings, system text or tools changed since. Default `replay`: they stand, with a warning. */
   readonly onConfigChange?: 'replay' | 'diverge' | 'refuse'
   /** How long a lease lasts without renewal, ms: after that another process may take over from one that cannot be seen to be dead. Default 30000. */
@@ -82,7 +84,7 @@ export interface ResolvedOptions {
 }
 
 const KNOWN: ReadonlySet<string> = new Set([
-  'agents', 'store', 'retry', 'timeouts', 'limits', 'onIncompleteTool', 'onConfigChange', 'leaseMs', 'idleMs', 'replayHoldMs', 'drainMs', 'stallAfter', 'maxResultBytes', 'maxStepBytes', 'secrets', 'redact', 'onEvent', 'clock', 'random',
+  'agents', 'store', 'retry', 'timeouts', 'limits', 'onIncompleteTool', 'afterError', 'onConfigChange', 'leaseMs', 'idleMs', 'replayHoldMs', 'drainMs', 'stallAfter', 'maxResultBytes', 'maxStepBytes', 'secrets', 'redact', 'onEvent', 'clock', 'random',
 ] satisfies (keyof RunnerOptions)[])
 
 export const ON_INCOMPLETE = ['refuse', 'rerun', 'skip', 'reconcile'] as const satisfies readonly OnIncompleteTool[]
@@ -99,6 +101,7 @@ export function resolveOptions(options: RunnerOptions): ResolvedOptions {
     retry: resolveRetry(options.retry),
     timeouts: resolveTimeouts(options.timeouts),
     onIncompleteTool: oneOf('onIncompleteTool', options.onIncompleteTool, ON_INCOMPLETE, 'refuse'),
+    afterError: callable('afterError', options.afterError),
     onConfigChange: oneOf('onConfigChange', options.onConfigChange, ['replay', 'diverge', 'refuse'], 'replay'),
     idleMs: duration('idleMs', options.idleMs, 500),
     replayHoldMs: duration('replayHoldMs', options.replayHoldMs, 100),

@@ -14,7 +14,7 @@ import type { Drive } from '../run/drive.ts'
 import type { StepSpec } from '../run/step.ts'
 import type { Agent } from './agent.ts'
 
-export interface StepOptions extends Pick<ToolPolicy, 'timeoutMs' | 'idleTimeoutMs' | 'retry'> {
+export interface StepOptions extends Pick<ToolPolicy, 'timeoutMs' | 'idleTimeoutMs' | 'retry' | 'afterError'> {
   /** Tells apart steps of one name that run side by side, and gives the step a place of its own whatever its order. */
   readonly key?: string | number
   /** What the step asks for: with it a recorded result is used only for the same input. Must be storable. */
@@ -45,7 +45,7 @@ export interface Run {
   step<T>(name: string, options: StepOptions, fn: () => PromiseLike<T> | T): Promise<T>
   /** A step without effects: what it read is recorded, so the handler sees the same when it is driven again. */
   read<T>(name: string, fn: () => PromiseLike<T> | T): Promise<T>
-  read<T>(name: string, options: Omit<StepOptions, 'idempotent'>, fn: () => PromiseLike<T> | T): Promise<T>
+  read<T>(name: string, options: Omit<StepOptions, 'idempotent' | 'afterError'>, fn: () => PromiseLike<T> | T): Promise<T>
   /**
    * A line of steps of its own: what runs side by side belongs in branches.
    *
@@ -103,7 +103,7 @@ export function runOf(drive: Drive): Run {
   }
 }
 
-const STEP_OPTIONS = { step: ['key', 'input', 'idempotent', 'timeoutMs', 'idleTimeoutMs', 'retry'], read: ['key', 'input', 'timeoutMs', 'idleTimeoutMs', 'retry'] } as const
+const STEP_OPTIONS = { step: ['key', 'input', 'idempotent', 'timeoutMs', 'idleTimeoutMs', 'retry', 'afterError'], read: ['key', 'input', 'timeoutMs', 'idleTimeoutMs', 'retry'] } as const
 
 /** @throws HoldfastError `INVALID_OPTIONS`. */
 function checkStep<T>(kind: 'step' | 'read', name: string, options: StepOptions, work: (() => PromiseLike<T> | T) | undefined): asserts work is () => PromiseLike<T> | T {
@@ -123,7 +123,7 @@ function stepSpec(branch: string, kind: 'step' | 'read' | 'agent', name: string,
   const repeatable = kind !== 'step' || options.idempotent === true
   const { key: _key, input: _input, ...given } = options
   const policy = resolveToolPolicy({ ...given, idempotent: repeatable }, `options of ${label}`, {
-    retry: policies.retry, timeoutMs: policies.timeouts.toolMs, idleTimeoutMs: policies.timeouts.toolIdleMs,
+    retry: policies.retry, timeoutMs: policies.timeouts.toolMs, idleTimeoutMs: policies.timeouts.toolIdleMs, afterError: policies.afterError,
   })
   const onIncomplete = policies.onIncompleteTool === 'reconcile' ? 'refuse' : policies.onIncompleteTool
   return {
@@ -144,6 +144,7 @@ function stepSpec(branch: string, kind: 'step' | 'read' | 'agent', name: string,
     idleTimeoutMs: policy.idleTimeoutMs,
     maxBytes: policies.maxResultBytes,
     work,
+    afterError: policy.afterError,
   }
 }
 

@@ -28,6 +28,7 @@ declare global {
   }
   const findRefund: (idempotencyKey: string) => Promise<{ status: 'completed'; output: { refunded: number } } | { status: 'not-done' }>
   class LedgerClosed extends Error {}
+  class CardDeclined extends Error {}
   const mcpClient: { tools(): Promise<Record<string, import('ai').Tool>> }
   const agent: Agent<{ question: string }, string>
   const input: { question: string }

@@ -38,7 +38,7 @@ export const doubt: readonly Mutant[] = [
     name: 'lost connection without doubt',
     rule: 'R6',
     wrong: 'A call whose connection broke counts as one that failed for certain.',
-    file: 'src/run/settle.ts',
+    file: 'src/reliability/after-error.ts',
     edits: [{ from: "new Set<Category>(['network', ", to: 'new Set<Category>([' }],
     caughtBy: { file: 'test/doubt.test.ts', name: 'a thrown ECONNRESET is doubt, not failure, and is reconciled before the next start (C28)' },
   },
