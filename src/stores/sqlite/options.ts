@@ -4,7 +4,7 @@ import { HoldfastError } from '../../errors.ts'
 export interface SqliteStoreOptions {
   /** The file is made, with the folders above it, when it is absent. Default true; with false that is `STORE_NOT_FOUND`. */
   readonly create?: boolean
-  /** Only to read: no file is made or changed (`-wal` and `-shm` may be there while it is open), what writes throws `STORE_UNAVAILABLE`. Default false. */
+  /** Only to read: no file is changed or stays behind (`-wal` and `-shm` may while it is open); writing throws `STORE_UNAVAILABLE`. Default false. */
   readonly readOnly?: boolean
   /** Accepts a host whose disk does not outlive the process (serverless). Default false: `open` throws `STORE_EPHEMERAL` there. */
   readonly ephemeral?: boolean
