@@ -40,3 +40,12 @@ it('prints nothing that a terminal would act upon, and the same value', () => {
   expect(text).not.toMatch(/[^\P{Cc}\n]|\u202e/u)
   expect(JSON.parse(jsonLine(value))).toEqual(value)
 })
+
+it('comes to an end with what is endless as JSON: a list of holes, parts that share parts', () => {
+  const holes: unknown[] = []
+  holes.length = 2 ** 32 - 1
+  let shared: unknown = ['leaf']
+  for (let i = 0; i < 60; i++) shared = [shared, shared]
+  expect((jsonValue(holes) as unknown[]).at(-1)).toBe('[more]')
+  expect((jsonValue(shared) as unknown[]).flat(60).at(-1)).toBe('[more]')
+})

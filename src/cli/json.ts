@@ -10,13 +10,15 @@ const MOST_PARTS = 1_000_000
  * undefined null. Functions and cycles are named, and beyond a million parts the rest is `[more]`.
  */
 export function jsonValue(value: unknown): unknown {
-  return new Walk().take(value, [])
+  return new Walk().take(value)
 }
 
 class Walk {
   #left = MOST_PARTS
+  /** The objects around the one that is looked at. */
+  readonly #open = new Set<object>()
 
-  take(value: unknown, above: readonly object[]): unknown {
+  take(value: unknown): unknown {
     if (this.#left-- <= 0) return '[more]'
     switch (typeof value) {
       case 'undefined': return null
@@ -26,25 +28,32 @@ class Walk {
       case 'symbol': return `[${typeof value}]`
     }
     if (typeof value !== 'object' || value === null) return value
-    if (above.includes(value)) return '[cycle]'
-    const inner = (item: unknown): unknown => this.take(item, [...above, value])
+    if (this.#open.has(value)) return '[cycle]'
+    this.#open.add(value)
+    const taken = this.#takeObject(value)
+    this.#open.delete(value)
+    return taken
+  }
+
+  #takeObject(value: object): unknown {
+    const inner = (item: unknown): unknown => this.take(item)
     if (value instanceof Date) return Number.isNaN(value.getTime()) ? 'Invalid Date' : value.toISOString()
     if (value instanceof URL || value instanceof RegExp) return String(value)
     if (value instanceof Error) {
       const code = (value as { code?: unknown }).code
       return { name: value.name, message: value.message, ...(code !== undefined && { code: inner(code) }), ...(value.cause !== undefined && { cause: inner(value.cause) }) }
     }
-    if (value instanceof Map || value instanceof Set || Array.isArray(value)) return this.#list(value, inner)
-    if (value instanceof ArrayBuffer) return this.#list(new Uint8Array(value), inner)
-    if (ArrayBuffer.isView(value)) return 'length' in value ? this.#list(value as Uint8Array, inner) : inner(value.buffer)
+    if (value instanceof Map || value instanceof Set || Array.isArray(value)) return this.#list(value)
+    if (value instanceof ArrayBuffer) return this.#list(new Uint8Array(value))
+    if (ArrayBuffer.isView(value)) return 'length' in value ? this.#list(value as Uint8Array) : inner(value.buffer)
     return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, inner(item)]))
   }
 
-  #list(items: Iterable<unknown>, inner: (item: unknown) => unknown): unknown[] {
+  #list(items: Iterable<unknown>): unknown[] {
     const list: unknown[] = []
     for (const item of items) {
-      list.push(inner(item))
-      if (this.#left <= 0) break
+      list.push(this.take(item)) // `[more]` where it is the one too many
+      if (this.#left < 0) break
     }
     return list
   }

@@ -55,7 +55,7 @@ export function readLink(runId: string, row: StoredEntry, tip: Tip, formats: For
   const declared = plain && declaredFormat(plain)
   const format = declared ?? tip.format ?? formats.newest
   const next: Tip = { seq: row.seq, sum: row.sum, format }
-  const fault = (type: FaultType, message: string): Link => ({ fault: { type, message }, tip: next })
+  const fault = (type: FaultType, message: string): Link => ({ fault: { type, message: cut(message) }, tip: next })
   if (row.seq !== tip.seq + 1) return fault('gap', `entry ${row.seq} stands there`)
   // What stores/encrypted writes: its key is needed before anything else can be said.
   if (plain?.type === 'encrypted') return fault('encrypted', `it is encrypted with the key "${String(plain['key'])}"`)
@@ -90,6 +90,9 @@ export function unlink(runId: string, stored: readonly StoredEntry[], tip: Tip =
   }
   return { entries, tip: at }
 }
+
+/** Names in it come from what is stored, and may be of any length. */
+const cut = (message: string): string => (message.length > 500 ? `${message.slice(0, 500)} ...` : message)
 
 function parse(body: string): PlainEntry | undefined {
   // To the checksum, which is of UTF-8, all lone surrogates are one character.

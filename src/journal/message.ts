@@ -57,4 +57,4 @@ const formatOf = (message: unknown): number =>
   typeof message === 'object' && message !== null && 'format' in message && typeof message.format === 'number' ? message.format : 1
 
 const damaged = (runId: string, place: string, what: string, cause?: unknown): HoldfastError =>
-  new HoldfastError('STORE_CORRUPT', `${place} is damaged: ${what}`, { runId, cause, advice: 'Nothing was changed. Restore the store from a copy' })
+  new HoldfastError('STORE_CORRUPT', `${place} is damaged: ${what.slice(0, 500)}`, { runId, cause, advice: 'Nothing was changed. Restore the store from a copy' })

@@ -89,6 +89,9 @@ export const ROWS: readonly Row[] = [
   { id: 'E5', what: 'a result over the limit', tests: { [`${at}/values.test.ts`]: ['%s of a tool with effects: it succeeded, the model is told so and why the result is missing, it is never run again (E1, E5)'], 'test/sizes.test.ts': ['a result that fits by itself, and not with all else of its step: the effect is completed, its caller is told why the result is missing', 'an input of a step with effects that is too large: VALUE_TOO_LARGE with step, size and limit, its code is not called, the run goes on', 'a journal that is too large ends its run as a limit does: all of it replays under a higher one'] } },
   { id: 'E6', what: 'NUL, lone surrogates, 4-byte characters', tests: { [`${at}/stored-values.test.ts`]: ['%s: read back exactly equal (E6)'] } },
   { id: 'E7', what: '__proto__ and constructor as keys', tests: { [`${at}/stored-values.test.ts`]: ['__proto__ and constructor as keys, %s: plain data (E7)'] } },
+  { id: 'F1', what: 'a file absent, empty, cut, damaged, foreign, newer', tests: { 'test/read-back.test.ts': ['%s is an error of its own: nothing runs, and it stays as it is', 'a whole one with %s loads as it was committed, and goes on', '%s is refused with its place by whatever reads it, and nothing runs or changes'], 'src/stores/sqlite/open.test.ts': ['%s is STORE_UNAVAILABLE'] } },
+  { id: 'F2', what: 'killed during a write, at every byte', tests: { 'test/fuzz/cut.test.ts': ['a log that ends anywhere gives the last commit that is whole (F2); all bytes: npm run fuzz -- --every-byte'] } },
+  { id: 'F10', what: 'a run of every format ever written', tests: { 'test/golden/golden.test.ts': ['in the %s store, a run of format %i', 'is read back whole', 'that was killed goes on: what was recorded replays, and what may have happened is asked about'] } },
 ]
 
 /** Situations of the sections whose rows are complete that the software does not handle yet. */
