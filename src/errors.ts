@@ -17,6 +17,7 @@ export type HoldfastErrorCode =
   | 'RUN_MISMATCH'
   // what a run may not do
   | 'AMBIGUOUS_STEP'
+  | 'REPEATED_CALL'
   | 'BRANCH_ENDED'
   | 'OUTSIDE_RUN'
   | 'RUN_SUSPENDED'

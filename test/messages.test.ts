@@ -52,3 +52,95 @@ describe('a tool that is called by hand', () => {
     expect(calls).toEqual([])
   })
 })
+
+describe('a call that a model asked for once', () => {
+  const call = { toolCallId: 'c1' }
+
+  it.each([
+    ['after it has completed', async (pay: Execute) => [await pay({ to: 'x' }, call), await pay({ to: 'x' }, call)]],
+    ['while it runs', async (pay: Execute) => {
+      const [first, again] = [pay({ to: 'x' }, call), pay({ to: 'x' }, call)]
+      again.catch(() => {})
+      return [await first, await again]
+    }],
+    ['with other arguments', async (pay: Execute) => [await pay({ to: 'x' }, call), await pay({ to: 'y' }, call)]],
+  ])('is not made a second time %s', async (_when, twice) => {
+    const { calls, warnings, run } = byHand(async ({ pay, ask }) => {
+      await ask()
+      return twice(pay)
+    })
+    await expect(run()).rejects.toMatchObject({ code: 'REPEATED_CALL', message: expect.stringContaining('tool "pay" is executed again for call "c1", which step 0/c:c1 stands for. Use what its first execution gave') })
+    expect([calls, warnings()]).toEqual([['0/c:c1'], []])
+  })
+
+  it('nor when the run is resumed', async () => {
+    const { calls, run } = byHand(async ({ pay, ask }, current) => {
+      await ask()
+      const first = await pay({ to: 'x' }, call)
+      if (current.attempt === 1) throw new Error('later')
+      return [first, await pay({ to: 'x' }, call).catch((error: { code: string }) => error.code)]
+    })
+    await expect(run()).rejects.toThrow('later')
+    expect(await run()).toMatchObject({ status: 'completed', result: ['paid 1', 'REPEATED_CALL'] })
+    expect(calls).toEqual(['0/c:c1'])
+  })
+
+  it('may be tried again by hand when it has failed for certain', async () => {
+    const { calls, warnings, run } = byHand(async ({ pay, ask }) => {
+      await ask()
+      return pay({ to: 'x' }, call).catch(() => pay({ to: 'x' }, call))
+    }, {}, (n) => {
+      if (n === 1) throw Object.assign(new Error('declined'), { status: 400 })
+      return `paid ${n}`
+    })
+    expect(await run()).toMatchObject({ status: 'completed', result: 'paid 2' })
+    expect([calls, warnings()]).toEqual([['0/c:c1', '1'], []])
+  })
+
+  it('waits when it is tried again by hand and nobody knows whether it took effect', async () => {
+    const { calls, run } = byHand(async ({ pay, ask }) => {
+      await ask()
+      return pay({ to: 'x' }, call).catch(() => pay({ to: 'x' }, call))
+    }, {}, () => {
+      throw Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' })
+    })
+    expect(await run()).toMatchObject({ status: 'suspended', reasons: [{ type: 'in-doubt', effects: ['0/c:c1'] }] })
+    expect(calls).toEqual(['0/c:c1'])
+  })
+
+  it('may be made as often as one likes where the tool is idempotent', async () => {
+    const { warnings, run } = byHand(async ({ pay, ask }) => {
+      await ask()
+      return [await pay({ to: 'x' }, call), await pay({ to: 'x' }, call)]
+    }, { idempotent: true })
+    expect(await run()).toMatchObject({ status: 'completed', result: ['paid 1', 'paid 2'] })
+    expect(warnings()).toEqual([])
+  })
+
+  it('is another one when a newer response asks for the same id', async () => {
+    const { calls, run } = byHand(async ({ pay, ask }) => {
+      await ask()
+      await pay({ to: 'x' }, call)
+      await ask()
+      return pay({ to: 'x' }, call)
+    })
+    expect(await run()).toMatchObject({ status: 'completed' })
+    expect(calls).toEqual(['0/c:c1', '1/c:c1'])
+  })
+})
+
+describe('two at once that cannot be told apart', () => {
+  const child = defineAgent('child', async (run: Run) => run.read('page', async () => new Promise((resolve) => setImmediate(resolve))))
+  const refusal = async (handler: (run: Run) => unknown): Promise<string> => {
+    const agent = defineAgent('a', handler)
+    return createRunner({ agents: [agent], store: memoryStore(), idleMs: 5 }).run(agent, {}, { runId: 'r' }).then(() => '', (error: Error) => error.message)
+  }
+
+  it.each<readonly [string, (run: Run) => unknown, RegExp]>([
+    ['agents without a key', (run) => Promise.all([run.agent(child, 1), run.agent(child, 2)]), /: agent "child" is open already in this branch\. Give each of them a key of its own, `run\.agent\(child, input, \{ key \}\)`/],
+    ['agents of one key', (run) => Promise.all([run.agent(child, 1, { key: 'eu' }), run.agent(child, 2, { key: 'eu' })]), /: agent "child" with key "eu" is open already/],
+    ['steps of one key', (run) => Promise.all([run.step('pay', { key: 7 }, async () => 1), run.step('pay', { key: 7 }, async () => 2)]), /: step "pay" with key "7" is open already in this branch\. Give each of them a key of its own/],
+  ])('%s are named as what they are', async (_what, handler, words) => {
+    expect(await refusal(handler)).toMatch(words)
+  })
+})

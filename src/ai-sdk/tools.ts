@@ -126,7 +126,7 @@ function toolSpec(
       branch,
       kind: 'tool',
       name,
-      place: { type: 'call', callId: call.toolCallId, ...approvalOf(call) },
+      place: { type: 'call', callId: call.toolCallId, ...approvalOf(call), ...(policy.idempotent && { mayRepeat: true }) },
       // A call is known by the response that asked for it: arguments that a schema turned into something without a fingerprint do not matter.
       fingerprint: fingerprint(input, drive.attempt.secrets) ?? hash('no fingerprint'),
       hasInput: true,

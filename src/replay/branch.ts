@@ -41,6 +41,8 @@ export class Branch {
   readonly #keyed = new Map<string, { count: number; open: boolean }>()
   /** By call id, the calls of each response that were not claimed, the newest response last. */
   readonly #asked = new Map<string, Asked[][]>()
+  /** By call id, the call that was claimed last. */
+  readonly #taken = new Map<string, string>()
   /** By conversation, the response that led to effects. */
   readonly #effectful = new Map<string, string>()
   /** A call was made in it that no response had asked for. */
@@ -236,7 +238,13 @@ export class Branch {
     calls.splice(calls.indexOf(taken), 1)
     if (calls.length === 0) responses.splice(at, 1)
     if (responses.length === 0) this.#asked.delete(callId)
+    this.#taken.set(callId, taken.id)
     return taken.id
+  }
+
+  /** The call of this id that was claimed last: it was asked for, and no newer response asks for the id again. */
+  takenCall(callId: string): string | undefined {
+    return this.#taken.get(callId)
   }
 
   /** Whether a call of this id was asked for, and is not claimed. */

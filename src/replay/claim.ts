@@ -13,9 +13,9 @@ export type Place =
   | { readonly type: 'key'; readonly key: string }
   /**
    * By the model response that asked for it and its call id. Where no response asked for the id: by the approval that it was given in
-   * the messages of the conversation; else by number.
+   * the messages of the conversation; else by number. `mayRepeat`: an id that was asked for once may be executed once more, its tool is idempotent.
    */
-  | { readonly type: 'call'; readonly callId: string; readonly approvalId?: string }
+  | { readonly type: 'call'; readonly callId: string; readonly approvalId?: string; readonly mayRepeat?: boolean }
 
 /** The part of a claim that only model requests have. */
 export interface ModelClaim {

@@ -15,6 +15,9 @@ import { divergenceReason } from './reason.ts'
 
 const REFUSED = {
   ambiguous: 'Give each line of work a branch of its own: `currentRun().branch(key, fn)`, or give the step a `key`',
+  agent: 'Give each of them a key of its own, `run.agent(child, input, { key })`, or a branch: `currentRun().branch(key, fn)`',
+  key: 'Give each of them a key of its own, or a branch: `currentRun().branch(key, fn)`',
+  call: 'Use what its first execution gave. What is to be done once more is a step of its own: run.step(name, { key }, fn)',
   ended: 'Await what a branch starts before its function returns',
   config: 'Run it with the configuration it was started with, or allow the change with `onConfigChange`',
 }
@@ -58,6 +61,8 @@ export class Machine {
         return this.#claimCalled(branch, claim, asked)
       }
       if (claim.place.approvalId !== undefined) return this.#claimPlace(branch, claim, approved(branch.path, claim.place.approvalId))
+      const before = branch.takenCall(claim.place.callId)
+      if (before !== undefined && !claim.place.mayRepeat && this.#standsForItsCall(before)) return repeatedCall(claim, this.#history.current(before))
     }
     return this.#claimNumbered(branch, claim)
   }
@@ -231,7 +236,8 @@ export class Machine {
   #claimKeyed(branch: Branch, claim: Claim, key: string): Verdict {
     const first = keyed(branch.path, typeOf(claim), claim.name, key, 0)
     if (branch.isOpenKey(first)) {
-      return { type: 'refuse', code: 'AMBIGUOUS_STEP', message: `step "${claim.name}" with key "${key}" is open already`, advice: REFUSED.ambiguous }
+      const which = key === '' && claim.kind === 'agent' ? '' : ` with key "${key}"`
+      return { type: 'refuse', code: 'AMBIGUOUS_STEP', message: `${claim.kind} "${claim.name}"${which} is open already in this branch`, advice: REFUSED[claim.kind === 'agent' ? 'agent' : 'key'] }
     }
     const place = keyed(branch.path, typeOf(claim), claim.name, key, branch.occurrenceOf(first))
     branch.openKey(first)
@@ -341,6 +347,12 @@ export class Machine {
       .filter((path) => !claimed.has(path) && !this.#branches.has(path))
   }
 
+  /** It is on its way, or was made: what failed may be tried again, and what is in doubt is guarded. */
+  #standsForItsCall(place: string): boolean {
+    const outcome = this.#recordAt(place)?.end?.outcome.type
+    return outcome !== 'error' && outcome !== 'unknown'
+  }
+
   #recordAt(place: string): StepRecord | undefined {
     return this.#history.records.get(this.#history.current(place))
   }
@@ -370,6 +382,11 @@ const areReAsks = ({ model }: Claim, other: Ticket): boolean =>
 /** It says nothing of what it asks: after a result that may be another one now, nobody can say that it asks for the same (R5). */
 const isBlind = (claim: Claim): boolean => !claim.hasInput && claim.kind !== 'model'
 
+/** One call that a model asked for is one effect. */
+const repeatedCall = ({ name, place }: Claim, step: string): Verdict => ({
+  type: 'refuse', code: 'REPEATED_CALL', message: `tool "${name}" is executed again for call "${(place as { callId: string }).callId}", which step ${step} stands for`, advice: REFUSED.call,
+})
+
 /** What is allowed, and probably not meant. */
 function warningsOf(branch: Branch, claim: Claim): Note[] {
   if (claim.kind === 'model') {
@@ -381,7 +398,7 @@ function warningsOf(branch: Branch, claim: Claim): Note[] {
     }
     return twin === undefined ? [] : [{ type: 'warning', code: 'REPEATED_REQUEST', step: twin, message: `a model request repeats that of step ${twin}, whose response led to effects` }]
   }
-  if (claim.place.type !== 'call' || branch.isInsideCall || branch.hasUnasked) return []
+  if (claim.place.type !== 'call' || branch.isInsideCall || branch.hasUnasked || branch.takenCall(claim.place.callId) !== undefined) return []
   branch.hasUnasked = true
   return [{ type: 'warning', code: 'MODEL_NOT_WRAPPED', message: `tool "${claim.name}" is called, but no recorded response asked for it: wrap the model too, with durable(model)` }]
 }
