@@ -57,12 +57,12 @@ export function decisionFor(ledger: Ledger, call: DecidedCall, blockers: readonl
 export const decisionOf = (ledger: Ledger, call: DecidedCall, { isTaken }: Pick<DecisionContext, 'isTaken'>): TakenDecision | undefined =>
   ledger.decisions.findLast((d) => !d.consumed && !isTaken(d.inbox) && isAbout(d, call))
 
-/** What somebody gave as the result of one call is no answer to another one, with other arguments. */
-const mayAnswer = (taken: TakenDecision, call: DecidedCall): boolean =>
-  taken.decision.type === 'rerun' || taken.decision.type === 'skip' || asksTheSame(taken, call)
+/** What somebody said of one call is no answer to another one, with other arguments: it may only let that start. */
+const mayAnswer = (taken: TakenDecision, call: DecidedCall): boolean => taken.decision.type === 'rerun' || asksTheSame(taken, call)
 
 /** A call that waits has no record: in the next attempt its id may be another call's. */
-const isAbout = (decision: TakenDecision, call: DecidedCall): boolean => decision.step === call.step && asksTheSame(decision, call)
+const isAbout = (decision: TakenDecision, call: DecidedCall): boolean =>
+  decision.step === call.step && sameEffect(decision.effect, call.ref) && asksTheSame(decision, call)
 
 const asksTheSame = (decision: TakenDecision, call: DecidedCall): boolean => call.keyed || decision.fingerprint === call.fingerprint
 

@@ -6,6 +6,7 @@ import { Ledger } from './ledger.ts'
 const refOf = (id: string): StepRef => ({ id, branch: '', kind: 'tool', name: 'refund' })
 const value = (json: string): Outcome => ({ type: 'value', value: { json } })
 const unknown: Outcome = { type: 'unknown', cause: 'timeout', error: { json: 'unknown' } }
+const REUSE: Decision = { type: 'reuse', value: { json: 'as before' } }
 const RESULT: Decision = { type: 'result', value: { json: 'by hand' } }
 
 /** A journal written by hand, and the guard's answer to a call. Arguments are their own fingerprint. */
@@ -40,12 +41,18 @@ class Scene {
     return this.#apply({ type: 'superseded', at: 4, by: 'divergence', step: ids[0]!, reason: 'a test', ids })
   }
   /** Decisions are numbered from 1. */
-  decided(step: string, decision: Decision | 'rerun' | 'skip' | 'reuse', effect: EffectRef = { name: 'refund', key: '' }, args = 'order 1'): this {
+  decided(step: string, decision: Decision | 'rerun' | 'skip', effect: EffectRef = { name: 'refund', key: '' }, args = 'order 1'): this {
     return this.#apply({ type: 'decision', at: 5, inbox: ++this.#inbox, step, effect, fingerprint: args, since: 1_000, decision: typeof decision === 'string' ? { type: decision } : decision })
   }
   /** Paths under which nothing can be asked for any more. */
   readonly gone = new Set<string>()
   readonly underWay = new Set<string>()
+  /** Steps that nobody has asked for in this drive. */
+  readonly unclaimed = new Set<string>()
+  /** The next attempt begins. */
+  resumed(): this {
+    return this.#apply({ type: 'attempt-started', at: 8, attempt: 2, token: 2, version: '1', former: 'dead' })
+  }
   /** Records that nobody has asked for, and that the call may be one of. */
   rivals: string[] = []
   /** What other calls are using up. */
@@ -54,7 +61,7 @@ class Scene {
     return guard(
       this.ledger,
       { step, branch: '', ref: { name: 'refund', key }, fingerprint: args, policy: { onIncomplete: 'refuse', allowRepeat: false, keyed: false, ...policy } },
-      { isRunning: (id) => this.running.has(id), asked: this.asked, taken: this.taken, isGone: (step) => this.gone.has(step), rivals: this.rivals, underWay: this.underWay },
+      { isRunning: (id) => this.running.has(id), asked: this.asked, taken: this.taken, isGone: (step) => this.gone.has(step), rivals: this.rivals, underWay: this.underWay, isUnclaimed: (step) => this.unclaimed.has(step) },
     )
   }
   /** Carries a verdict out as `run/` does: what it consumes, then the start. */
@@ -90,10 +97,9 @@ describe('a step that was interrupted itself (C1)', () => {
     expect(scene().started('a').ask('a', { onIncomplete })).toEqual(verdict)
   })
 
-  it.each<[string, Decision | 'rerun' | 'skip' | 'reuse', GuardVerdict]>([
+  it.each<[string, Decision | 'rerun' | 'skip', GuardVerdict]>([
     ['rerun', 'rerun', startOf([], [1])],
     ['skip', 'skip', skipOf([], [1])],
-    ['reuse, of which there is nothing', 'reuse', skipOf([], [1])],
     ['its result', RESULT, answerOf(value('by hand'), [], [1])],
   ])('by the decision %s, whatever the policy says', (_, decision, verdict) => {
     for (const onIncomplete of ['refuse', 'rerun', 'skip', 'reconcile'] as const) {
@@ -135,7 +141,6 @@ describe('a step that was interrupted itself (C1)', () => {
     const twice = scene().started('a').decided('a', 'rerun')
     twice.underWay.add('a')
     expect(twice.ask('a')).toEqual({ type: 'hold' })
-    twice.underWay.clear()
     expect(scene().done('a').ask('a')).toEqual(answerOf(value('done a')))
   })
 
@@ -177,9 +182,7 @@ describe('a call while the same effect is in doubt (C27, C28)', () => {
   })
 
   it('is free of what runs, of another tool, of another key, of itself, and of what failed for certain', () => {
-    const running = scene().started('a')
-    running.running.add('a')
-    expect(running.ask('b')).toEqual(startOf())
+    expect(Object.assign(scene().started('a'), { running: new Set(['a']) }).ask('b')).toEqual(startOf())
     expect(scene().doubtful('a', 'order 1', 'order 1').ask('b', { key: 'order 2', keyed: true })).toEqual(startOf())
     expect(scene().started('a').ended('a', { type: 'error', error: { json: 'declined' } }).ask('b')).toEqual(startOf())
     expect(scene().doubtful('a').settled('a', { type: 'not-done' }).ask('b')).toEqual(startOf())
@@ -190,14 +193,20 @@ describe('a call while the same effect is in doubt (C27, C28)', () => {
     expect(scene().doubtful('a', 'order 1', '1').ask('b', { args: 'first order', key: '1', keyed: true })).toEqual(waitOf('in-doubt', 'a'))
   })
 
-  it.each<[string, Decision | 'rerun' | 'skip' | 'reuse', GuardVerdict]>([
+  it.each<[string, Decision | 'rerun' | 'skip', GuardVerdict]>([
     ['rerun', 'rerun', startOf(['a'], [1])],
     ['skip', 'skip', skipOf([], [1])],
-    ['reuse, of which there is nothing', 'reuse', skipOf([], [1])],
     ['its result', RESULT, answerOf(value('by hand'), ['a'], [1])],
   ])('passes by the decision %s about the call, or about the doubt', (_, decision, verdict) => {
     expect(scene().doubtful('a').decided('b', decision).ask('b')).toEqual(verdict)
-    expect(scene().doubtful('a').decided('a', decision).ask('b')).toEqual(verdict)
+    if (decision !== RESULT) expect(scene().doubtful('a').decided('a', decision).ask('b')).toEqual(verdict)
+  })
+
+  it('is answered with what somebody says that the doubtful one gave, where it asks for the same; else it asks for itself', () => {
+    const told = (args: string): GuardVerdict => scene().doubtful('a').decided('a', RESULT).ask('b', { args })
+    expect(told('order 1')).toEqual(answerOf(value('by hand'), ['a']))
+    expect([told('order 2'), scene().decided('b', RESULT, { name: 'charge', key: '' }).ask('b')]).toEqual([waitOf('repeat', 'a'), startOf([], [1])])
+    expect(scene().doubtful('a').decided('a', 'skip').ask('b', { args: 'order 2' })).toEqual(waitOf('in-doubt', 'a'))
   })
 
   it('does not pass by a decision about another effect', () => {
@@ -235,7 +244,7 @@ describe('calls that were interrupted side by side', () => {
 
   it('leave each other their decisions: one that will run again or has its result does not hold the other, whichever comes first', () => {
     for (const decision of ['rerun', RESULT] as const) expect(scene().started('a').decided('a', decision).ask('b')).toEqual(startOf())
-    for (const decision of ['skip', 'reuse'] as const) expect(scene().started('a').decided('a', decision).ask('b')).toEqual(waitOf('in-doubt', 'a'))
+    for (const decision of ['skip', REUSE] as const) expect(scene().started('a').decided('a', decision).ask('b')).toEqual(waitOf('in-doubt', 'a'))
   })
 
   it('hold each other until one is decided about', () => {
@@ -273,10 +282,10 @@ describe('a call whose effect turned out completed after its caller was told "un
     expect(several.ask('c')).toEqual(answerOf(value('mine'), ['b']))
   })
 
-  it.each<[string, Decision | 'rerun' | 'skip' | 'reuse', GuardVerdict]>([
+  it.each<[string, Decision | 'rerun' | 'skip', GuardVerdict]>([
     ['rerun', 'rerun', startOf([], [1])],
     ['skip', 'skip', skipOf([], [1])],
-    ['reuse', 'reuse', answerOf(value('ok'), [], [1])],
+    ['reuse', REUSE, answerOf(value('as before'), [], [1])],
     ['its result', RESULT, answerOf(value('by hand'), [], [1])],
   ])('passes by the decision %s', (_, decision, verdict) => {
     expect(found().decided('b', decision, undefined, 'order one').ask('b', { args: 'order one' })).toEqual(verdict)
@@ -314,14 +323,23 @@ describe('a call that would repeat a superseded effect (C11b, C38)', () => {
     expect(scene().doubtful('a').superseded('a').ask('a~1', { allowRepeat: 'known' })).toEqual(waitOf('in-doubt', 'a'))
   })
 
+  it('is settled as the policy says, where an earlier attempt left it', () => {
+    const left = (): Scene => scene().doubtful('a')
+    for (const onIncomplete of ['rerun', 'skip'] as const) expect(left().ask('b', { onIncomplete })).toEqual(waitOf('in-doubt', 'a'))
+    expect(left().resumed().ask('b', { onIncomplete: 'rerun' })).toEqual(startOf(['a']))
+    expect(left().resumed().ask('b', { onIncomplete: 'skip' })).toEqual(skipOf())
+    expect(left().resumed().ask('b')).toEqual(waitOf('in-doubt', 'a'))
+    expect(left().superseded('a').resumed().ask('b', { onIncomplete: 'rerun' })).toEqual(waitOf('in-doubt', 'a'))
+  })
+
   it('is not freed by `allowRepeat` from a doubt that the model was told of', () => {
     expect(scene().doubtful('a').ask('b', { allowRepeat: true })).toEqual(waitOf('in-doubt', 'a'))
   })
 
-  it.each<[string, Decision | 'rerun' | 'skip' | 'reuse', GuardVerdict]>([
+  it.each<[string, Decision | 'rerun' | 'skip', GuardVerdict]>([
     ['rerun', 'rerun', startOf(['a'], [1])],
     ['skip', 'skip', skipOf([], [1])],
-    ['reuse', 'reuse', answerOf(value('done a'), ['a'], [1])],
+    ['reuse', REUSE, answerOf(value('as before'), ['a'], [1])],
     ['its result', RESULT, answerOf(value('by hand'), ['a'], [1])],
   ])('passes by the decision %s about the call, or about what it would repeat', (_, decision, verdict) => {
     expect(diverged().decided('a~1', decision).ask('a~1')).toEqual(verdict)
@@ -331,12 +349,8 @@ describe('a call that would repeat a superseded effect (C11b, C38)', () => {
   it('passes by what was to be done about what blocks it, and is not answered with its result, when it asks for something else', () => {
     const other = (decision: Decision | 'rerun' | 'skip'): GuardVerdict => scene().started('a').decided('a', decision).superseded('a').ask('a~1', { args: 'order 2' })
     expect(other('rerun')).toEqual(startOf(['a'], [1]))
-    expect(other('skip')).toEqual(skipOf([], [1]))
+    expect(other('skip')).toEqual(waitOf('in-doubt', 'a'))
     expect(other(RESULT)).toEqual(waitOf('in-doubt', 'a'))
-  })
-
-  it('reuses what is completed among what blocks it', () => {
-    expect(scene().done('a').started('b').superseded('a', 'b').decided('c', 'reuse').ask('c')).toEqual(answerOf(value('done a'), ['b'], [1]))
   })
 
   it('passes by a decision about the call of its turn that diverged away, or about the only one of its response with its arguments', () => {
@@ -360,10 +374,18 @@ describe('a call that would repeat a superseded effect (C11b, C38)', () => {
   it('is asked about what another record did that it may be itself, at another turn, as long as nobody has claimed that one', () => {
     const twin = scene().done('1/c:a')
     expect(twin.ask('0/c:b')).toEqual(startOf())
-    twin.rivals = ['1']
-    expect(twin.ask('0/c:b')).toEqual(waitOf('repeat', '1/c:a'))
+    expect(Object.assign(twin, { rivals: ['1'] }).ask('0/c:b')).toEqual(waitOf('repeat', '1/c:a'))
     expect(twin.ask('0/c:b', { allowRepeat: true })).toEqual(startOf())
     expect(twin.decided('0/c:b', 'rerun').ask('0/c:b')).toEqual(startOf(['1/c:a'], [1]))
+  })
+
+  it('is asked about the very same call at a place where nobody has asked for it', () => {
+    const moved = scene().done('b:x#0/0/c:a')
+    moved.unclaimed.add('b:x#0/0/c:a')
+    expect(moved.ask('b:y#0/0/c:b')).toEqual(waitOf('repeat', 'b:x#0/0/c:a'))
+    expect(moved.ask('b:y#0/0/c:b', { args: 'order 2' })).toEqual(startOf())
+    expect(moved.ask('b:y#0/0/c:b', { allowRepeat: true })).toEqual(startOf())
+    expect(scene().done('b:x#0/0/c:a').ask('b:y#0/0/c:b')).toEqual(startOf())
   })
 
   it('stands again when its record is superseded after it was used up: nobody was asked about making it once more', () => {

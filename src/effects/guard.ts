@@ -54,6 +54,8 @@ export interface GuardContext {
   readonly isGone: (step: string) => boolean
   /** Records that nobody has asked for yet, and that the call may be one of, or stand in, at another turn: what they did would be done again. */
   readonly rivals: readonly string[]
+  /** Nobody has asked for the step in this drive, nor for one that holds and answers it: the call may be that one, at another place. */
+  readonly isUnclaimed: (step: string) => boolean
 }
 
 export function guard(ledger: Ledger, call: GuardedCall, context: GuardContext): GuardVerdict {
@@ -80,7 +82,7 @@ function judge(ledger: Ledger, call: GuardedCall, context: GuardContext): GuardV
     if (decided && holdsFor(decided, own)) {
       decisions.push(decided.inbox)
       // What it is answered with becomes its outcome; that nobody knows stands as before.
-      if (decided.decision.type !== 'rerun') return carryOut(decided, own, consumes)
+      if (decided.decision.type !== 'rerun') return carryOut(decided, consumes)
       passes = decided.since
     } else if (own.outcome) {
       return { type: 'answer', outcome: own.outcome, consumes }
@@ -99,7 +101,7 @@ function judge(ledger: Ledger, call: GuardedCall, context: GuardContext): GuardV
       const settled = own ? undefined : decisionOf(ledger, decidedCall, deciding)
       if (settled && settled.decision.type !== 'rerun') {
         decisions.push(settled.inbox)
-        return carryOut(settled, outcomeLike(ledger, call), consumes)
+        return carryOut(settled, consumes)
       }
       return { type: 'start', consumes }
     }
@@ -112,7 +114,7 @@ function judge(ledger: Ledger, call: GuardedCall, context: GuardContext): GuardV
       const cleared = clearedBy(decided, blockers)
       const used = about ?? theSame(cleared, call)
       if (used) effects.push(used.step.id)
-      if (decided.decision.type !== 'rerun') return carryOut(decided, reusable(used, cleared) ?? first, consumes)
+      if (decided.decision.type !== 'rerun') return carryOut(decided, consumes)
       continue
     }
 
@@ -122,6 +124,13 @@ function judge(ledger: Ledger, call: GuardedCall, context: GuardContext): GuardV
       return { type: 'answer', outcome: known.outcome, consumes: { effects: [...effects, known.step.id], decisions } }
     }
     const doubtful = blockers.filter((b) => isInDoubt(b, context.isRunning))
+    // What an earlier attempt left in doubt is settled as the policy says; in this one its caller was told not to repeat it (R6).
+    const left = doubtful.filter((b) => b.token !== ledger.token && !b.superseded)
+    if (call.policy.onIncomplete === 'skip' && left.length > 0) return { type: 'skip', consumes }
+    if (call.policy.onIncomplete === 'rerun' && left.length > 0) {
+      effects.push(...left.map((b) => b.step.id))
+      continue
+    }
     if (call.policy.onIncomplete === 'reconcile') {
       const next = doubtful.find((b) => !context.asked.has(b.step.id))
       if (next) return { type: 'reconcile', effect: next }
@@ -132,22 +141,25 @@ function judge(ledger: Ledger, call: GuardedCall, context: GuardContext): GuardV
 
 /** Effects of the same name and key that stand in the way of a new start. */
 function blockersOf(ledger: Ledger, call: GuardedCall, context: GuardContext): Effect[] {
-  return [...new Set([...ledger.standing(call.ref), ...ofRivals(ledger, call, context)])].filter((effect) => {
+  return [...new Set([...ledger.standing(call.ref), ...ofRivals(ledger, call, context), ...twins(ledger, call, context)])].filter((effect) => {
     if (effect.step.id === call.step || context.taken.effects.has(effect.step.id)) return false
     // Its own call comes back and is settled, by a decision or by running again, before this call or after it: two that were
     // interrupted side by side must not wait for each other.
     if (isExpected(effect) && isSettledByItsCall(ledger, effect, call.policy)) return false
     if (isInDoubt(effect, context.isRunning)) return !(effect.superseded && call.policy.allowRepeat === true)
-    return wouldBeRepeated(effect) ? !(effect.superseded && call.policy.allowRepeat) : isOfRival(effect, context) && !call.policy.allowRepeat
+    return wouldBeRepeated(effect) ? !(effect.superseded && call.policy.allowRepeat) : isDone(effect) && !call.policy.allowRepeat
   })
 }
 
-/** What a rival did is done, though its record may still answer its own call. */
-const isOfRival = ({ step, state, consumed }: Effect, { rivals }: GuardContext): boolean =>
-  state === 'completed' && !consumed && rivals.some((rival) => isWithin(step.id, rival))
+/** Made, and its record may still answer its own call. */
+const isDone = ({ state, consumed }: Effect): boolean => state === 'completed' && !consumed
 
-const ofRivals = (ledger: Ledger, call: GuardedCall, context: GuardContext): Effect[] =>
-  context.rivals.length === 0 ? [] : [...ledger.effects.values()].filter((effect) => sameEffect(effect.ref, call.ref) && isOfRival(effect, context))
+/** The very same call, recorded, at a place where nobody has asked for it. */
+const twins = (ledger: Ledger, { ref, fingerprint, policy }: GuardedCall, { isUnclaimed }: GuardContext): Effect[] =>
+  ledger.alike(ref, fingerprint, policy.keyed).filter((effect) => isDone(effect) && isUnclaimed(effect.step.id))
+
+const ofRivals = (ledger: Ledger, { ref }: GuardedCall, { rivals }: GuardContext): Effect[] =>
+  rivals.length === 0 ? [] : [...ledger.effects.values()].filter((effect) => sameEffect(effect.ref, ref) && isDone(effect) && rivals.some((rival) => isWithin(effect.step.id, rival)))
 
 function isSettledByItsCall(ledger: Ledger, effect: Effect, policy: EffectPolicy): boolean {
   const decided = decisionAbout(ledger, effect.step.id, { isTaken: () => false })
@@ -164,20 +176,12 @@ function theSame(effects: readonly Effect[], call: GuardedCall): Effect | undefi
   return effects.find((e) => turnOf(e.step.id) === turn) ?? effects.find(isAskedAgain) ?? (call.policy.keyed ? effects[0] : undefined)
 }
 
-/** An effect of the same arguments, for a call that is to reuse what another call has used up since. */
-const outcomeLike = (ledger: Ledger, call: GuardedCall): Effect | undefined =>
-  [...ledger.effects.values()].findLast((e) => e.outcome && sameEffect(e.ref, call.ref) && (call.policy.keyed || e.fingerprint === call.fingerprint))
-
-const reusable = (used: Effect | undefined, cleared: readonly Effect[]): Effect | undefined => (used?.outcome ? used : cleared.findLast((e) => e.outcome))
-
 /** Decisions about a call that goes on without them, as older ones do: kept, they would answer for its next doubt, which nobody has seen yet. */
 const leftOver = (ledger: Ledger, call: GuardedCall, used: readonly number[]): number[] =>
   ledger.decisions.filter((d) => !d.consumed && d.step === call.step && !used.includes(d.inbox)).map((d) => d.inbox)
 
-function carryOut(taken: TakenDecision, about: Effect | undefined, consumes: Consumption): GuardVerdict {
-  if (taken.decision.type === 'result') return { type: 'answer', outcome: { type: 'value', value: taken.decision.value }, consumes }
-  if (taken.decision.type === 'reuse' && about?.outcome) return { type: 'answer', outcome: about.outcome, consumes }
-  // To skip a call settles nothing: what stood in its way goes on standing in the way of others. `resolve` refuses `reuse` where there is
-  // no outcome; should one be missing all the same, "unknown" is the safe answer.
-  return { type: 'skip', consumes: { effects: [], decisions: consumes.decisions } }
+function carryOut({ decision }: TakenDecision, consumes: Consumption): GuardVerdict {
+  // To skip a call settles nothing: what stood in its way goes on standing in the way of others.
+  if (decision.type === 'skip' || decision.type === 'rerun') return { type: 'skip', consumes: { effects: [], decisions: consumes.decisions } }
+  return { type: 'answer', outcome: { type: 'value', value: decision.value }, consumes }
 }

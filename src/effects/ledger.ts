@@ -1,6 +1,6 @@
 /** The ledger of effects: what every step with effects that is not idempotent is known to have done (R2, R6). */
 import type { Encoded } from '../journal/codec.ts'
-import type { Decision, DoubtCause, EffectRef, Entry, Outcome, StepRef } from '../journal/entry.ts'
+import type { Decision, DecisionTaken, DoubtCause, EffectRef, Entry, Outcome, StepRef } from '../journal/entry.ts'
 import { isWithinAny } from '../replay/identity.ts'
 
 /**
@@ -60,7 +60,19 @@ export class Ledger {
   readonly decisions: TakenDecision[] = []
   /** By name and key, the effects that may stand in the way of another start: few, however long the run. */
   readonly #standing = new Map<string, Set<Effect>>()
+  /** By name and key, and by arguments too: the effects of every call that asked for the same. */
+  readonly #asked = new Map<string, Effect[]>()
   #token = 0
+
+  /** Fencing token of the newest attempt. */
+  get token(): number {
+    return this.#token
+  }
+
+  /** Effects of calls that ask for the same: of one `effectKey` where there is one, else with the same arguments. Oldest first. */
+  alike(ref: EffectRef, fingerprint: string, keyed: boolean): readonly Effect[] {
+    return (this.#asked.get(keyed ? keyOf(ref) : askOf(ref, fingerprint)) ?? []).filter((effect) => this.effects.get(effect.step.id) === effect)
+  }
 
   /** Effects of one name and key that are running, in doubt, superseded or settled behind their caller's back, and not consumed. */
   standing(ref: EffectRef): readonly Effect[] {
@@ -113,9 +125,11 @@ export class Ledger {
         }
         break
       }
-      case 'decision':
-        this.decisions.push({ inbox: entry.inbox, step: entry.step, effect: entry.effect, fingerprint: entry.fingerprint, since: entry.since, decision: entry.decision, consumed: false })
+      case 'decision': {
+        const settles = this.#settledBy(entry, seq)
+        this.decisions.push({ inbox: entry.inbox, step: entry.step, effect: entry.effect, fingerprint: entry.fingerprint, since: entry.since, decision: entry.decision, consumed: settles })
         break
+      }
       case 'consumed':
         for (const step of entry.effects) {
           const effect = this.effects.get(step)
@@ -126,6 +140,17 @@ export class Ledger {
         for (const decision of this.decisions) if (entry.decisions.includes(decision.inbox)) decision.consumed = true
         break
     }
+  }
+
+  /** Its caller was told that nobody knows, and does not come back: what somebody says that it gave is what is known of it from now on. */
+  #settledBy({ step, decision }: DecisionTaken, seq: number): boolean {
+    const effect = this.effects.get(step)
+    if (!effect || effect.state !== 'unknown' || effect.told !== 'unknown' || effect.consumed || (decision.type !== 'result' && decision.type !== 'reuse')) return false
+    effect.state = 'completed'
+    effect.outcome = { type: 'value', value: decision.value }
+    effect.settledSeq = seq
+    this.#track(effect)
+    return true
   }
 
   #start(step: StepRef, ref: EffectRef, entry: { fingerprint: string; idempotencyKey: string; input?: Encoded; at: number }, seq: number): Effect {
@@ -150,6 +175,11 @@ export class Ledger {
     }
     this.effects.set(step.id, effect)
     this.#track(effect)
+    for (const ask of [askOf(ref, entry.fingerprint), ...(ref.key === '' ? [] : [keyOf(ref)])]) {
+      const same = this.#asked.get(ask)
+      if (same) same.push(effect)
+      else this.#asked.set(ask, [effect])
+    }
     return effect
   }
 
@@ -164,6 +194,8 @@ export class Ledger {
 }
 
 const keyOf = (ref: EffectRef): string => JSON.stringify([ref.name, ref.key])
+
+const askOf = (ref: EffectRef, fingerprint: string): string => JSON.stringify([ref.name, ref.key, fingerprint])
 
 function end(effect: Effect, outcome: Outcome): void {
   switch (outcome.type) {

@@ -67,7 +67,8 @@ export interface StepUsage {
 export type Decision =
   | { readonly type: 'rerun' }
   | { readonly type: 'skip' }
-  | { readonly type: 'reuse' }
+  /** Answered with what an earlier call gave. */
+  | { readonly type: 'reuse'; readonly value: Encoded }
   | { readonly type: 'result'; readonly value: Encoded }
 
 /** How a doubt ended. */

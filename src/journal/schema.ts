@@ -38,7 +38,7 @@ const outcome = variants({
   'unknown': { cause: oneOf('interrupted', 'timeout', 'cancelled', 'error'), error: encoded },
 } satisfies Variants<Outcome>)
 
-const decision = variants({ 'rerun': {}, 'skip': {}, 'reuse': {}, 'result': { value: encoded } } satisfies Variants<Decision>)
+const decision = variants({ 'rerun': {}, 'skip': {}, 'reuse': { value: encoded }, 'result': { value: encoded } } satisfies Variants<Decision>)
 const settlement = variants({ 'completed': { outcome }, 'not-done': {} } satisfies Variants<Settlement>)
 
 const call = object({ step: text, input: optional(encoded), idempotencyKey: optional(text), startedAt: optional(number) } satisfies Fields<CallInQuestion>)

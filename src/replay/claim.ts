@@ -46,7 +46,7 @@ export interface Claim {
   readonly fingerprint: string | null
   /** What makes two asks the same to the outside world; default: the fingerprint. */
   readonly content?: string
-  /** It says what it asks for: a step without input can only be told by its place. */
+  /** It says what it asks for: a step without input can only be told by its place, or by its key. */
   readonly hasInput: boolean
   readonly model?: ModelClaim
   /** It has effects and is not idempotent. */

@@ -7,8 +7,9 @@ import { guard, type GuardContext, type GuardVerdict } from '../effects/guard.ts
 import type { AskedCall } from '../journal/entry.ts'
 import { Branch } from './branch.ts'
 import type { Claim, Note, Ticket, Verdict } from './claim.ts'
+import { Claimed } from './claimed.ts'
 import type { History, StepRecord } from './history.ts'
-import { approved, keyed, MAIN, numbered, parentOf } from './identity.ts'
+import { approved, isCalled, keyed, MAIN, numbered, parentOf } from './identity.ts'
 import { asksTheSame, matchNumbered } from './match.ts'
 import { Order, type Next } from './order.ts'
 import { divergenceReason } from './reason.ts'
@@ -30,6 +31,7 @@ export class Machine {
   readonly #branches = new Map<string, Branch>()
   /** Steps whose code runs right now. */
   readonly #running = new Set<string>()
+  readonly #claimed = new Claimed()
   /** By step that filled a hole, the records of its branch that ask for the very same. */
   readonly #rivals = new Map<string, readonly string[]>()
   #event = 0
@@ -106,14 +108,19 @@ export class Machine {
   }
 
   /** Whether a step with effects may start. Asked again after each `reconcile` and each new decision. */
-  guard(ticket: Ticket, context: Omit<GuardContext, 'isRunning' | 'isGone' | 'rivals'>): GuardVerdict {
+  guard(ticket: Ticket, context: Omit<GuardContext, 'isRunning' | 'isGone' | 'rivals' | 'isUnclaimed'>): GuardVerdict {
     const { effect, fingerprint } = ticket.claim
     if (!effect) return { type: 'start', consumes: { effects: [], decisions: [] } }
     return guard(
       this.#history.ledger,
       { step: ticket.ref.id, branch: ticket.ref.branch, ref: { name: effect.name, key: effect.key }, fingerprint: fingerprint ?? '', policy: effect.policy },
-      { ...context, isRunning: (step) => this.#running.has(step), isGone: (step) => this.#history.isGone(step), rivals: this.#rivalsOf(ticket) },
+      { ...context, isRunning: (step) => this.#running.has(step), isGone: (step) => this.#history.isGone(step), rivals: this.#rivalsOf(ticket), isUnclaimed: !ticket.claim.hasInput || this.#isAskedByRecord(ticket) ? () => false : (step) => !this.#claimed.has(step) },
     )
+  }
+
+  /** The recorded response asks for the call: it is that one and no other. */
+  #isAskedByRecord({ ref, within }: Ticket): boolean {
+    return isCalled(ref.id) && within.tickets.findLast((ticket) => ticket.ref.id === parentOf(ref.id))?.record?.end !== undefined
   }
 
   /** Records that nobody has claimed, and that may be of this step, or of one that it stands in: what they hold may be what it is about to do. */
@@ -300,6 +307,7 @@ export class Machine {
   #open(branch: Branch, ticket: Ticket): void {
     branch.open.add(ticket)
     branch.tickets.push(ticket)
+    this.#claimed.add(ticket)
   }
 
   #delivered(ticket: Ticket): void {
@@ -380,7 +388,7 @@ const areReAsks = ({ model }: Claim, other: Ticket): boolean =>
   model?.carriesOn !== undefined && (other.ref.id === model.carriesOn || other.carriesOn === model.carriesOn)
 
 /** It says nothing of what it asks: after a result that may be another one now, nobody can say that it asks for the same (R5). */
-const isBlind = (claim: Claim): boolean => !claim.hasInput && claim.kind !== 'model'
+const isBlind = (claim: Claim): boolean => !claim.hasInput && claim.place.type !== 'key'
 
 /** One call that a model asked for is one effect. */
 const repeatedCall = ({ name, place }: Claim, step: string): Verdict => ({

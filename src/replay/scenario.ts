@@ -66,7 +66,7 @@ export function step(name: string, { branch = MAIN, kind = 'step', key, input, e
     name,
     place: key === undefined ? { type: 'number' } : { type: 'key', key },
     fingerprint: hash(input ?? ''),
-    hasInput: input !== undefined || key !== undefined,
+    hasInput: input !== undefined,
     ...(effect && { effect: effectOf(name, key ?? '', effect, policy) }),
   }
 }

@@ -132,6 +132,8 @@ export class Drive {
     if (verdict.type === 'replay') {
       this.#ends.set(ticket, { outcome: ticket.record!.end!.outcome, asked: ticket.record!.asked })
       this.#pump()
+      // What waits because it may be this one is another one.
+      this.wake()
     } else {
       this.track(Promise.resolve().then(() => performLive(this, ticket, spec)), ticket)
     }

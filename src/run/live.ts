@@ -140,14 +140,20 @@ async function start(drive: Drive, ticket: Ticket, spec: StepSpec, consumes: Con
 
 /**
  * A step that starts again has the key that it had. So has one that somebody let run in place of a call in doubt with the same
- * arguments: should that one land after all, the outside world can tell that it is the same.
+ * arguments, one that failed the run and is driven again, and one that is asked for again after "not done": should the former one have
+ * landed after all, the outside world can tell that it is the same.
  */
 function keyOf(attempt: Attempt, ticket: Ticket, consumes: Consumption): string {
-  const { effects } = attempt.history.ledger
+  const { ledger } = attempt.history
+  const { ref, claim: { effect, fingerprint } } = ticket
+  const isSameTurn = ({ step }: Effect): boolean => turnOf(step.id) === turnOf(ref.id)
   // A step of the handler at another turn is another intention; what a model asks for again may be the same.
-  const isSame = ({ state, fingerprint, step }: Effect): boolean =>
-    state !== 'completed' && fingerprint === ticket.claim.fingerprint && (turnOf(step.id) === turnOf(ticket.ref.id) || ticket.ref.kind === 'tool')
-  const before = effects.get(ticket.ref.id) ?? consumes.effects.map((id) => effects.get(id)!).find(isSame)
+  const isAskedAgain = ({ step }: Effect): boolean => ref.kind === 'tool' && turnOf(step.branch) === turnOf(ref.branch)
+  const isSame = (former: Effect): boolean => former.state !== 'completed' && former.fingerprint === fingerprint && (isSameTurn(former) || ref.kind === 'tool')
+  const alike = effect ? ledger.alike(effect, fingerprint ?? '', false) : []
+  const isFree = ({ idempotencyKey }: Effect): boolean => alike.every((other) => other.idempotencyKey !== idempotencyKey || other.state === 'failed' || other.state === 'not-done')
+  const isOver = (former: Effect): boolean => (former.state === 'failed' ? isSameTurn(former) : former.state === 'not-done' && (isSameTurn(former) || isAskedAgain(former)))
+  const before = ledger.effects.get(ref.id) ?? consumes.effects.map((id) => ledger.effects.get(id)!).find(isSame) ?? alike.findLast((former) => isOver(former) && isFree(former))
   return before?.idempotencyKey || attempt.idempotencyKey(ticket)
 }
 

@@ -55,13 +55,10 @@ const callOf = ({ step, input, idempotencyKey, startedAt }: Effect): CallInQuest
 export const keptReason = (reason: SuspendReason): SuspendReason =>
   'calls' in reason && reason.calls ? { ...reason, calls: reason.calls.filter(({ startedAt }) => startedAt === undefined) } : reason
 
-/** For events only: a run does not suspend while something of it runs. */
-export const stillOnItsWay = ({ ref, claim }: Ticket): SuspendReason => ({
-  type: 'in-doubt',
+/** Nobody can decide about it: its first try has to end, or (where the store refuses its record) the next attempt finds what came of it. */
+export const stillOnItsWay = ({ ref }: Ticket): SuspendReason => ({
+  type: 'not-recorded',
   step: ref.id,
-  tool: ref.name,
-  fingerprint: claim.fingerprint ?? '',
-  effects: [ref.id],
   message: `${ref.kind} "${ref.name}" (${ref.id}) is still on its way from an earlier try of what it stands in: its outcome is waited for`,
 })
 

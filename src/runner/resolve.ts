@@ -1,10 +1,10 @@
 /** A decision from outside about a step that waits (R6): checked, and put into the run's inbox. */
 import { isInDoubt } from '../effects/doubt.ts'
-import { hasResult, type Effect } from '../effects/ledger.ts'
+import type { Effect } from '../effects/ledger.ts'
 import { givenResponse } from '../ai-sdk/given-response.ts'
 import { HoldfastError } from '../errors.ts'
 import type { Placed } from '../journal/chain.ts'
-import { encode } from '../journal/codec.ts'
+import { encode, type Encoded } from '../journal/codec.ts'
 import type { Decision, EffectRef, StepKind, SuspendReason } from '../journal/entry.ts'
 import { readMessage, writeMessage, type Message } from '../journal/message.ts'
 import { readJournal } from '../journal/read.ts'
@@ -18,7 +18,7 @@ export type DecisionInput = 'rerun' | 'skip' | 'reuse' | { readonly result: unkn
 
 /** Needs the store only: a person may decide where no agent is at hand. The run goes on when it is resumed. */
 export async function decide(store: Store, runId: string, step: string, input: DecisionInput, now: number, secrets?: Secrets): Promise<void> {
-  const asGiven = decisionOf(input)
+  const asGiven = input === 'reuse' ? input : decisionOf(input)
   const row = await store.get(runId)
   if (!row) throw new HoldfastError('UNKNOWN_RUN', `there is no run "${runId}" in this ${store.kind} store`, { runId, advice: 'Look at the list of runs' })
   const { entries } = await readJournal(store, row)
@@ -29,10 +29,8 @@ export async function decide(store: Store, runId: string, step: string, input: D
   const mayRun = ({ state, token }: Effect): boolean => isDriven && state === 'started' && token === row.token
   const question = questionOf(entries, history, step, mayRun)
   if (!question) throw nothingToResolve(runId, step, row.status, questionsIn(entries, history, mayRun))
-  const decision = asGiven.type === 'result' && question.kind === 'model' ? responseGiven(input, question.effect.name, runId, step, now) : asGiven
-  if (decision.type === 'reuse' && !question.canReuse) {
-    throw new HoldfastError('NOTHING_TO_RESOLVE', `step "${step}" of run "${runId}" has no earlier result to reuse: none is stored`, { runId, step, advice: 'Choose rerun, skip, or give its result' })
-  }
+  const decision = asGiven === 'reuse' ? reused(question, runId, step)
+    : asGiven.type === 'result' && question.kind === 'model' ? responseGiven(input, question.effect.name, runId, step, now) : asGiven
   await refuseSettled(store, runId, step, question, entries)
   const message: Message = { type: 'decision', step, effect: question.effect, fingerprint: question.fingerprint, since: row.lastSeq, decision }
   // A run that waits with it again has met something that was not there when that was decided.
@@ -64,18 +62,27 @@ interface Question {
   readonly effect: EffectRef
   /** Of the arguments of the call. */
   readonly fingerprint: string
-  readonly canReuse: boolean
+  /** What an earlier call gave, where that is stored. */
+  readonly given: Encoded | undefined
 }
 
 /** What can be decided about a step: it is in doubt, or a call that a suspended run waits with. */
 function questionOf(entries: readonly Placed[], history: History, step: string, mayRun: (effect: Effect) => boolean): Question | undefined {
   const own = history.ledger.effects.get(step)
-  if (own && isInDoubt(own, () => mayRun(own))) return { effects: [step], kind: own.step.kind, effect: own.ref, fingerprint: own.fingerprint, canReuse: false }
+  if (own && isInDoubt(own, () => mayRun(own))) return { effects: [step], kind: own.step.kind, effect: own.ref, fingerprint: own.fingerprint, given: undefined }
   const reason = lastReasons(entries).find((r) => r.step === step)
   if (!reason) return undefined
   const effects = reason.effects.flatMap((id) => history.ledger.effects.get(id) ?? [])
   const [first] = effects
-  return first && { effects: reason.effects, kind: first.step.kind, effect: first.ref, fingerprint: reason.fingerprint, canReuse: effects.some(hasResult) }
+  return first && { effects: reason.effects, kind: first.step.kind, effect: first.ref, fingerprint: reason.fingerprint, given: effects.map(valueOf).findLast((value) => value !== undefined) }
+}
+
+const valueOf = ({ outcome }: Effect): Encoded | undefined => (outcome?.type === 'value' ? outcome.value : undefined)
+
+/** @throws HoldfastError `NOTHING_TO_RESOLVE`. */
+function reused({ given }: Question, runId: string, step: string): Decision {
+  if (given) return { type: 'reuse', value: given }
+  throw new HoldfastError('NOTHING_TO_RESOLVE', `step "${step}" of run "${runId}" has no earlier result to reuse: none is stored`, { runId, step, advice: 'Choose rerun, skip, or give its result' })
 }
 
 type Waiting = SuspendReason & { readonly type: 'in-doubt' | 'repeat' }
@@ -107,8 +114,8 @@ function responseGiven(input: DecisionInput, name: string, runId: string, step: 
 }
 
 /** @throws HoldfastError `INVALID_OPTIONS`, `VALUE_NOT_STORABLE`. */
-function decisionOf(input: DecisionInput): Decision {
-  if (input === 'rerun' || input === 'skip' || input === 'reuse') return { type: input }
+function decisionOf(input: Exclude<DecisionInput, 'reuse'>): Decision {
+  if (input === 'rerun' || input === 'skip') return { type: input }
   if (typeof input === 'object' && input !== null && 'result' in input) return { type: 'result', value: encode(input.result, { path: 'result' }) }
   throw new HoldfastError('INVALID_OPTIONS', `a decision must be "rerun", "skip", "reuse" or { result }, got ${JSON.stringify(input)}`)
 }

@@ -53,6 +53,8 @@ export async function claimed<T>(
   if (ended.ok) {
     const wrong = check(ended.value)
     if (wrong !== undefined) world.violate('wrong-answer', `${spec.kind} ${position}: ${wrong}`)
+    // What the code of a step is told that nobody waits for any more is no outcome.
+    if (around?.signal.aborted) return ended.value
     world.deliver(session, call, JSON.stringify(ended.value) ?? 'undefined', false)
     return ended.value
   }
@@ -62,7 +64,7 @@ export async function claimed<T>(
     world.violate('unexpected-error', `${spec.kind} ${position}: ${error.code} ${error.message}`)
   }
   // A refusal is no outcome: nothing of it is recorded.
-  if (isOurs && REFUSALS.has(error.code)) throw error
+  if (around?.signal.aborted || (isOurs && REFUSALS.has(error.code))) throw error
   world.deliver(session, call, describeError(error), isOurs && error.code === 'OUTCOME_UNKNOWN')
   throw error
 }

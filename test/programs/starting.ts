@@ -16,7 +16,7 @@ export function judgeStart(world: World, session: Session, call: Call, key: stri
   if (!repeatable) {
     if (world.loose) borrow(world, call)
     refuseRepeated(world, session, call)
-    if (!call.authorised) refuseInDoubt(world, call)
+    if (!call.authorised) refuseInDoubt(world, session, call)
     if (!call.authorised) refuseSuperseded(world, session, call)
     refuseUnrecorded(world, session, call)
   }
@@ -40,13 +40,13 @@ function refuseRepeated(world: World, session: Session, call: Call): void {
 }
 
 /** While a doubt stands, no call of the same effect starts (R6). */
-function refuseInDoubt(world: World, call: Call): void {
+function refuseInDoubt(world: World, session: Session, call: Call): void {
   const { effect, position } = call.spec
   if (effect === undefined) return
   for (const other of world.calls.values()) {
     if (other === call || other.spec.effect !== effect || !other.isInDoubt) continue
-    // Both run again, which was decided beforehand: in whichever order.
-    if (other.spec.rerunAllowed && !other.toldUnknown) continue
+    // Both run again, which was decided beforehand: in whichever order; what its caller was told of, in a later attempt.
+    if (other.spec.rerunAllowed && (!other.toldUnknown || other.starts.at(-1)?.session !== session)) continue
     // It was let through while the other one ran; that it ended in doubt came later.
     if (other.toldUnknown && other.unknownAt > call.claimedAt) continue
     world.violate('started-in-doubt', `${position} is started while ${other.spec.position} is in doubt`)
@@ -90,8 +90,8 @@ function checkKey(world: World, call: Call, key: string | undefined, authorised:
   if (former && former.key !== key) world.violate('idempotency-key', `${position} ran under ${former.key}, now under ${key}`)
   if (former) return
   for (const other of world.calls.values()) {
-    // Let run in place of one in doubt that asked for the same: should that one land after all, the world can tell.
-    if (other === call || (authorised && isTwin(other.spec, call.spec))) continue
+    // Let run in place of one in doubt that asked for the same, or that was not done: should that one land after all, the world can tell.
+    if (other === call || ((authorised || other.notDone) && isTwin(other.spec, call.spec))) continue
     if (other.starts.some((start) => start.key === key)) world.violate('idempotency-key', `${position} and ${other.spec.position} share ${key}`)
   }
 }

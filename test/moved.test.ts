@@ -1,0 +1,96 @@
+/** Effects whose place in the program changed, or that are asked for anew: what is known of them stands (R5, R6). */
+import { describe, expect, it } from 'vitest'
+import { createRunner, currentStep, defineAgent, memoryStore, type Run, type RunnerOptions } from '../src/index.ts'
+import { generateText, stepCountIs, tool } from 'ai'
+import { z } from 'zod'
+import { failingOnce } from './support/failing-once.ts'
+import { testModel } from './support/model.ts'
+
+const quick = { idleMs: 5, replayHoldMs: 20 } satisfies Partial<RunnerOptions>
+
+function scene(handler: (run: Run) => Promise<unknown>, options: Partial<RunnerOptions> = {}) {
+  const agent = defineAgent('a', handler)
+  return { agent, runner: createRunner({ agents: [agent], store: memoryStore(), ...quick, ...options }) }
+}
+
+describe('the very same call at another place', () => {
+  it('is not made again without a question, where the key of its branch changed', async () => {
+    let key = 'eu'
+    let paid = 0
+    const fail = failingOnce()
+    const { agent, runner } = scene(async (run) => run.branch(key, async () => {
+      const receipt = await run.step('pay', { input: { order: 7 } }, () => ++paid)
+      fail()
+      return receipt
+    }))
+    await expect(runner.run(agent, 1, { runId: 'r' })).rejects.toThrow(/later/)
+    key = 'europe'
+    expect(await runner.resume('r')).toMatchObject({ status: 'suspended', reasons: [{ type: 'repeat', effects: ['b:eu#0/0'] }] })
+    expect(await runner.resolve('r', 'b:europe#0/0', 'reuse', { resume: true })).toEqual({ status: 'completed', result: 1 })
+    expect(paid).toBe(1)
+  })
+
+  it('goes on without one, where the other is asked for in its own place', async () => {
+    const paid: string[] = []
+    const fail = failingOnce()
+    const { agent, runner } = scene(async (run) => {
+      const pay = (key: string) => run.branch(key, async () => {
+        if (key === 'second') await new Promise((resolve) => setTimeout(resolve, 1))
+        if (key === 'first') fail()
+        return run.step('pay', { input: { order: 7 } }, () => paid.push(key))
+      })
+      return Promise.allSettled([pay('first'), pay('second')]).then(([first]) => (first!.status === 'rejected' ? Promise.reject(first!.reason as Error) : 'both'))
+    })
+    await expect(runner.run(agent, 1, { runId: 'r' })).rejects.toThrow(/later/)
+    expect(paid).toEqual(['second'])
+    expect(await runner.resume('r')).toEqual({ status: 'completed', result: 'both' })
+    expect(paid).toEqual(['second', 'first'])
+  })
+})
+
+describe('the idempotency key', () => {
+  it('of a step that failed the run is the same when it is driven again: what it did before it failed is known by it', async () => {
+    const keys: string[] = []
+    const { agent, runner } = scene(async (run) => run.step('pay', { input: 1 }, () => {
+      keys.push(currentStep()!.idempotencyKey)
+      if (keys.length === 1) throw new Error('the receipt is incomplete')
+      return 'paid'
+    }))
+    await expect(runner.run(agent, 1, { runId: 'r' })).rejects.toThrow(/receipt/)
+    expect(await runner.resume('r')).toEqual({ status: 'completed', result: 'paid' })
+    expect(new Set(keys).size).toBe(1)
+    expect(keys.length).toBe(2)
+  })
+})
+
+describe('a doubt that an earlier attempt left behind', () => {
+  const desk = () => {
+    const calls: string[] = []
+    const model = testModel((turn) => (turn < 2 ? { calls: [{ id: `c${turn}`, tool: 'refund', input: { order: 7 } }] } : { text: 'done' }))
+    const made = scene(async (run) => {
+      const tools = run.tools({
+        refund: tool({
+          inputSchema: z.object({ order: z.number() }),
+          execute: async () => {
+            calls.push(currentStep()!.idempotencyKey)
+            if (calls.length === 1) throw Object.assign(new Error('socket hang up'), { code: 'ECONNRESET' })
+            return 'refunded'
+          },
+        }),
+      })
+      return (await generateText({ model: run.model(model), tools, prompt: 'x', stopWhen: stepCountIs(5) })).text
+    })
+    return { ...made, calls }
+  }
+
+  it('is settled as the caller says, when the run is resumed: run again under its key, or skipped', async () => {
+    const again = desk()
+    expect(await again.runner.run(again.agent, 1, { runId: 'r' })).toMatchObject({ status: 'suspended', reasons: [{ type: 'in-doubt' }] })
+    expect(await again.runner.resume('r', { onIncompleteTool: 'rerun' })).toEqual({ status: 'completed', result: 'done' })
+    expect([again.calls.length, new Set(again.calls).size]).toEqual([2, 1])
+    const skipped = desk()
+    await skipped.runner.run(skipped.agent, 1, { runId: 'r' })
+    expect(await skipped.runner.resume('r', { onIncompleteTool: 'skip' })).toEqual({ status: 'completed', result: 'done' })
+    expect(skipped.calls).toHaveLength(1)
+  })
+})
