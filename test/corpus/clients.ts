@@ -87,6 +87,7 @@ export const CLIENTS: readonly Variant[] = [
   // Processes and browsers
   ['child killed', { name: 'Error', killed: true, signal: 'SIGTERM', code: null, cmd: 'pay', message: 'Command failed: pay' }, 'cancelled', false],
   ['child killed by the system', { name: 'Error', killed: false, signal: 'SIGKILL', code: null, cmd: 'pay', message: 'Command failed: pay' }, 'cancelled', false],
+  ['killed, no more said', { name: 'Error', killed: true, signal: 'SIGTERM', code: null, message: 'Command failed: pay' }, 'cancelled', false],
   ['execa timeout', { name: 'ExecaError', timedOut: true, isTerminated: true, signal: 'SIGTERM', command: 'pay', message: 'Command timed out after 5000 milliseconds: pay' }, 'timeout', true],
   ['execa killed', { name: 'ExecaError', timedOut: false, isCanceled: false, isTerminated: true, signal: 'SIGKILL', command: 'pay', message: 'Command was killed with SIGKILL (Forced termination): pay' }, 'cancelled', false],
   ['execa exit code', { name: 'ExecaError', timedOut: false, isTerminated: false, exitCode: 1, command: 'pay', message: 'Command failed with exit code 1: pay' }, 'unknown', false],
