@@ -144,3 +144,24 @@ describe('two at once that cannot be told apart', () => {
     expect(await refusal(handler)).toMatch(words)
   })
 })
+
+describe('what cannot be read and is thrown', () => {
+  const gone = new Proxy({}, { get: () => { throw new Error('gone') } })
+  const failing = async (handler: (run: Run) => unknown) => {
+    const agent = defineAgent('a', handler)
+    const runner = createRunner({ agents: [agent], store: memoryStore(), idleMs: 5 })
+    const error: unknown = await runner.run(agent, {}, { runId: 'r' }).catch((thrown: unknown) => thrown)
+    return { error, row: await runner.get('r') }
+  }
+
+  it.each<readonly [string, (run: Run) => unknown, string, string]>([
+    ['a step', (run) => run.step('pay', () => { throw gone }), 'STEP_FAILED', 'step "pay" threw a value that cannot be read'],
+    ['a read', (run) => run.read('page', () => { throw gone }), 'STEP_FAILED', 'read "page" threw a value that cannot be read'],
+    ['a handler', () => { throw gone }, 'RUN_FAILED', 'its handler threw a value that cannot be read'],
+    ['a handler that throws an object without a prototype', () => { throw Object.create(null) }, 'RUN_FAILED', 'run "r" failed: [object Object]'],
+  ])('by %s fails the run with a code, and leaves it to be driven again', async (_what, handler, code, message) => {
+    const { error, row } = await failing(handler)
+    expect(error).toMatchObject({ code, message: expect.stringContaining(message) })
+    expect(row).toMatchObject({ status: 'failed', owner: null })
+  })
+})

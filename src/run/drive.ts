@@ -15,6 +15,7 @@ import { currentContext, inContext } from './current.ts'
 import type { Reached } from './limits.ts'
 import { performLive } from './live.ts'
 import { hiddenClaim } from './hidden-claim.ts'
+import { readable } from './readable.ts'
 import { ofStep, type StepContext, type StepSpec } from './step.ts'
 
 /** How a drive ended. */
@@ -102,7 +103,7 @@ export class Drive {
         await this.#quiet()
         this.end({ type: 'returned', value })
       } catch (error) {
-        this.end({ type: 'threw', error })
+        this.end({ type: 'threw', error: readable(error, 'its handler', 'RUN_FAILED') })
       }
     }
     void inContext({ drive: this, branch: MAIN }, call)

@@ -17,6 +17,7 @@ import { delayed, driveAgain, retryOf, tooLate, type FailedExecution } from './l
 import { failed, isLost, isTooLarge, messageOf, stored, unknown, unknownOutcome } from './outcome.ts'
 import { consumed, encodedInput, modelParts, record, recordName } from './record.ts'
 import { onLate, reconcile } from './settle.ts'
+import { readable } from './readable.ts'
 import { ofStep, type StepSpec } from './step.ts'
 import { dueAt, stillOnItsWay, waitReason } from './wait-reason.ts'
 
@@ -117,7 +118,7 @@ async function start(drive: Drive, ticket: Ticket, spec: StepSpec, consumes: Con
   if (effect) drive.wake()
   attempt.emit({ type: 'step-started', ...ofStep(ticket.ref) })
   const began = attempt.clock.now()
-  const execution = await execute<unknown>((context) => call(drive, ticket, spec, { ...context, idempotencyKey }), {
+  const execution = await execute<unknown>((context) => call(drive, ticket, spec, { ...context, idempotencyKey }).catch((thrown: unknown) => { throw readable(thrown, spec.label) }), {
     retry: retryOf(drive, spec),
     timeoutMs: spec.timeoutMs,
     firstPartTimeoutMs: spec.firstPartTimeoutMs,

@@ -2,6 +2,7 @@
 import { HoldfastError } from '../errors.ts'
 import { encode } from '../journal/codec.ts'
 import type { DoubtCause, Outcome } from '../journal/entry.ts'
+import { messageOf } from './readable.ts'
 import type { StepSpec } from './step.ts'
 
 export function stored(spec: StepSpec, value: unknown, step: string): Outcome {
@@ -40,4 +41,4 @@ export const isTooLarge = (error: unknown): error is HoldfastError => HoldfastEr
 
 export const isLost = (error: unknown): error is HoldfastError => HoldfastError.isInstance(error) && error.code === 'LEASE_LOST'
 
-export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
+export { messageOf }

@@ -9,6 +9,7 @@ import { settleResult } from '../ai-sdk/result.ts'
 import type { Attempt } from '../run/attempt.ts'
 import { Drive } from '../run/drive.ts'
 import { limitReached, type Reached } from '../run/limits.ts'
+import { messageOf } from '../run/readable.ts'
 import { keptReason } from '../run/wait-reason.ts'
 import type { AnyAgent } from './agent.ts'
 import { runFailure } from './failure.ts'
@@ -148,7 +149,7 @@ async function stop(opened: OpenAttempt, reason: unknown): Promise<Outcome> {
   const closing = HoldfastError.isInstance(reason) && reason.code === 'RUNNER_CLOSED'
   const why: SuspendReason = closing
     ? { type: 'draining', message: 'its runner was closed' }
-    : { type: 'aborted', message: `the attempt was stopped: ${reason instanceof Error ? reason.message : String(reason)}` }
+    : { type: 'aborted', message: `the attempt was stopped: ${messageOf(reason)}` }
   await close(opened, [{ type: 'suspended', reasons: [why], resumeAt: null }], { status: 'suspended', resumeAt: null })
   attempt.emit({ type: 'run-suspended', reasons: [why], resumeAt: null })
   if (closing) return { status: 'suspended', reasons: [why] }
@@ -159,6 +160,6 @@ function storable(error: unknown): ReturnType<typeof encode> {
   try {
     return encode(error, { path: 'error' })
   } catch {
-    return encode(new Error(error instanceof Error ? error.message : String(error)))
+    return encode(new Error(messageOf(error)))
   }
 }

@@ -1,5 +1,6 @@
 /** The error with which a call ends whose run failed: what was done, and how to go on (A19). */
 import { HoldfastError, type RunUsage } from '../errors.ts'
+import { messageOf } from '../run/readable.ts'
 
 const ADVICE = 'What was done is kept: run() or resume() drives it again from there'
 
@@ -10,8 +11,7 @@ const ADVICE = 'What was done is kept: run() or resume() drives it again from th
 export function runFailure(error: unknown, runId: string, usage: RunUsage): HoldfastError {
   const isOfRun = HoldfastError.isInstance(error) && (error.runId ?? runId) === runId && !Object.isFrozen(error)
   if (!isOfRun) {
-    const message = error instanceof Error ? error.message : String(error)
-    return Object.assign(new HoldfastError('RUN_FAILED', `run "${runId}" failed: ${message}`, { runId, cause: error, advice: ADVICE }), { usage })
+    return Object.assign(new HoldfastError('RUN_FAILED', `run "${runId}" failed: ${messageOf(error)}`, { runId, cause: error, advice: ADVICE }), { usage })
   }
   const advised = error.advice === undefined ? { advice: ADVICE, message: `${error.message}. ${ADVICE}` } : {}
   return Object.assign(error, { runId, usage, ...advised })
