@@ -22,15 +22,26 @@ export class Configurations {
 
   /** null: it holds something that has no fingerprint. */
   read(model: LanguageModelV4, options: LanguageModelV4CallOptions): Configuration | null {
-    const parts: Record<string, string> = {}
-    for (const [name, value] of Object.entries(partsOf(model, options))) {
+    const settings = settingsOf(options)
+    const parts = this.#prints(partsOf(model, options))
+    // One part of the digest, as ever: a run of an earlier build is under the same configuration.
+    const all = this.#prints({ settings })
+    const each = this.#prints(settings)
+    if (!parts || !all || !each) return null
+    const digested = { ...parts, ...all }
+    return { digest: hash(...Object.keys(digested).sort().flatMap((name) => [name, digested[name]!])), parts: { ...parts, ...each } }
+  }
+
+  /** null: there is one that has no fingerprint. */
+  #prints(values: Readonly<Record<string, unknown>>): Record<string, string> | null {
+    const prints: Record<string, string> = {}
+    for (const [name, value] of Object.entries(values)) {
       if (value === undefined) continue
       const print = this.#print(name, value)
       if (print === null) return null
-      parts[name] = print
+      prints[name] = print
     }
-    const names = Object.keys(parts).sort()
-    return { digest: hash(...names.flatMap((name) => [name, parts[name]!])), parts }
+    return prints
   }
 
   #print(name: string, value: unknown): string | null {
@@ -42,17 +53,20 @@ export class Configurations {
   }
 }
 
+/** Each is a part of its own, so that the one which changed is named. */
+function settingsOf({ maxOutputTokens, temperature, stopSequences, topP, topK, presencePenalty, frequencyPenalty, seed, reasoning }: LanguageModelV4CallOptions): Record<string, unknown> {
+  return { maxOutputTokens, temperature, stopSequences, topP, topK, presencePenalty, frequencyPenalty, seed, reasoning }
+}
+
 /**
- * The parts, by the names that a warning shows. Not among them: `abortSignal` and `headers` (they say how to ask, not
+ * The other parts, by the names that a warning shows. Not among them: `abortSignal` and `headers` (they say how to ask, not
  * what), `includeRawChunks` (what else to show of the same answer).
  */
 function partsOf(model: LanguageModelV4, options: LanguageModelV4CallOptions): Record<string, unknown> {
   const { prompt, tools, toolChoice, responseFormat, providerOptions } = options
-  const { maxOutputTokens, temperature, stopSequences, topP, topK, presencePenalty, frequencyPenalty, seed, reasoning } = options
   const system = prompt.slice(0, leadingSystem(prompt))
   return {
     model: `${model.provider}/${model.modelId}`,
-    settings: { maxOutputTokens, temperature, stopSequences, topP, topK, presencePenalty, frequencyPenalty, seed, reasoning },
     system: system.length === 0 ? undefined : system.map((m) => ({ content: m.content, providerOptions: withoutCacheSettings(m.providerOptions) })),
     ...Object.fromEntries((tools ?? []).map((tool) => [
       `tool ${tool.name}`,

@@ -43,8 +43,18 @@ function messagesOf(record: StepRecord, recordOf: (id: string) => StepRecord | u
   return messages
 }
 
-/** Names of the parts of a configuration that differ. */
+const SETTINGS: ReadonlySet<string> = new Set(['maxOutputTokens', 'temperature', 'stopSequences', 'topP', 'topK', 'presencePenalty', 'frequencyPenalty', 'seed', 'reasoning'])
+
+/**
+ * Names of the parts of a configuration that differ. Earlier builds recorded all settings of a request as one part, `settings`: where nothing else
+ * differs from theirs, it is that.
+ */
 export function changedParts(before: Readonly<Record<string, string>>, now: Readonly<Record<string, string>>): string[] {
+  const { settings, ...others } = before
+  if (settings !== undefined && now['settings'] === undefined) {
+    const changed = changedParts(others, now).filter((name) => name in others || !SETTINGS.has(name))
+    return changed.length > 0 ? changed : ['settings']
+  }
   const names = new Set([...Object.keys(before), ...Object.keys(now)])
   return [...names].filter((name) => before[name] !== now[name]).sort()
 }

@@ -25,7 +25,7 @@ const before = (): Deployed => ({
 const changes: readonly (readonly [string, Partial<Deployed>, string])[] = [
   ['the system text', { instructions: 'be brief' }, 'system'],
   ['the model', { modelId: 'model-2' }, 'model'],
-  ['a setting', { temperature: 1 }, 'settings'],
+  ['a setting', { temperature: 1 }, 'temperature'],
   ['the description of a tool', { description: 'finds' }, 'tool look'],
   ['the schema of a tool', { schema: z.object({ id: z.string().describe('of the order') }) }, 'tool look'],
   ['the provider options', { providerOptions: { test: { effort: 'high' } } }, 'providerOptions'],
