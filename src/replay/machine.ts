@@ -13,15 +13,8 @@ import { approved, isCalled, keyed, MAIN, numbered, parentOf } from './identity.
 import { asksTheSame, matchNumbered } from './match.ts'
 import { Order, type Next } from './order.ts'
 import { divergenceReason } from './reason.ts'
-
-const REFUSED = {
-  ambiguous: 'Give each line of work a branch of its own: `currentRun().branch(key, fn)`, or give the step a `key`',
-  agent: 'Give each of them a key of its own, `run.agent(child, input, { key })`, or a branch: `currentRun().branch(key, fn)`',
-  key: 'Give each of them a key of its own, or a branch: `currentRun().branch(key, fn)`',
-  call: 'Use what its first execution gave. What is to be done once more is a step of its own: run.step(name, { key }, fn)',
-  ended: 'Await what a branch starts before its function returns',
-  config: 'Run it with the configuration it was started with, or allow the change with `onConfigChange`',
-}
+import { ambiguity, REFUSED, repeatedCall } from './refusal.ts'
+import { warningsOf } from './warning.ts'
 
 export class Machine {
   readonly #history: History
@@ -202,7 +195,7 @@ export class Machine {
         const { record } = match
         const notes: Note[] = match.changed.length > 0 ? [{ type: 'config-changed', step: record.ref.id, changed: match.changed, config: claim.model!.config }] : []
         if (record.end && isBlind(claim) && record.end.seq < branch.changedAt) {
-          const refused = this.#ambiguity(branch, claim, record.ref.slot)
+          const refused = ambiguity(branch, claim, record.ref.slot)
           if (refused) return refused
           return this.#live(branch, claim, numbered(branch.path, record.ref.slot!), low, [...notes, this.#supersedeBlind(record)], record.ref.slot)
         }
@@ -225,7 +218,7 @@ export class Machine {
       }
       case 'diverged': {
         const slot = branch.free()
-        const refused = this.#ambiguity(branch, claim, slot)
+        const refused = ambiguity(branch, claim, slot)
         if (refused) return refused
         const place = numbered(branch.path, slot)
         const why = match.changed.length > 0
@@ -273,7 +266,7 @@ export class Machine {
 
   /** What the journal has in a place gives way to what is asked for there now. */
   #replaced(branch: Branch, claim: Claim, record: StepRecord, place: string, low: number, slot?: number): Verdict {
-    const refused = this.#ambiguity(branch, claim, slot)
+    const refused = ambiguity(branch, claim, slot)
     if (refused) return refused
     const note: Note = { type: 'superseded', by: 'divergence', step: record.ref.id, reason: divergenceReason(claim, record, (id) => this.#history.records.get(id)), ids: [record.ref.id] }
     this.#supersede(note)
@@ -292,7 +285,7 @@ export class Machine {
   }
 
   #live(branch: Branch, claim: Claim, place: string, low: number, notes: Note[], slot?: number): Verdict {
-    const refused = this.#ambiguity(branch, claim, slot)
+    const refused = ambiguity(branch, claim, slot)
     if (refused) return refused
     if (slot !== undefined) {
       branch.claimSlot(slot)
@@ -318,20 +311,6 @@ export class Machine {
     const { model: _model, ...kept } = ticket.claim
     ticket.claim = kept
     if (ticket.claim.place.type === 'key') branch.closeKey(keyed(branch.path, typeOf(ticket.claim), ticket.claim.name, ticket.claim.place.key, 0))
-  }
-
-  /** What cannot be told apart from what is open beside it is refused before it starts (R1). */
-  #ambiguity(branch: Branch, claim: Claim, slot: number | undefined): Verdict | undefined {
-    const open = [...branch.open]
-    const [other] = open.filter((ticket) => !areReAsks(claim, ticket))
-    if (claim.model && claim.model.tools.length > 0 && other) {
-      return { type: 'refuse', code: 'AMBIGUOUS_STEP', message: `a model request that offers tools was made while ${other.ref.kind} "${other.ref.name}" of the same branch is open`, advice: REFUSED.ambiguous }
-    }
-    // Two equal requests are answered alike; the calls of a snippet are told apart by their order.
-    if (slot === undefined || claim.kind === 'model' || (claim.place.type === 'call' && branch.isInsideCall)) return undefined
-    const twin = open.find((t) => t.ref.slot !== undefined && t.ref.kind === claim.kind && t.ref.name === claim.name && t.claim.fingerprint === claim.fingerprint)
-    if (!twin) return undefined
-    return { type: 'refuse', code: 'AMBIGUOUS_STEP', message: `two steps "${claim.name}" that ask for the same are open in one branch`, advice: REFUSED.ambiguous }
   }
 
   #supersedeBlind(record: StepRecord): Note {
@@ -380,35 +359,7 @@ export class Machine {
   }
 }
 
-/**
- * A re-ask carries on the conversation of a step: a repair of one of its calls, made while it is still open or beside the repair of another
- * call. They are told apart by their conversations (C35).
- */
-const areReAsks = ({ model }: Claim, other: Ticket): boolean =>
-  model?.carriesOn !== undefined && (other.ref.id === model.carriesOn || other.carriesOn === model.carriesOn)
-
 /** It says nothing of what it asks: after a result that may be another one now, nobody can say that it asks for the same (R5). */
 const isBlind = (claim: Claim): boolean => !claim.hasInput && claim.place.type !== 'key'
-
-/** One call that a model asked for is one effect. */
-const repeatedCall = ({ name, place }: Claim, step: string): Verdict => ({
-  type: 'refuse', code: 'REPEATED_CALL', message: `tool "${name}" is executed again for call "${(place as { callId: string }).callId}", which step ${step} stands for`, advice: REFUSED.call,
-})
-
-/** What is allowed, and probably not meant. */
-function warningsOf(branch: Branch, claim: Claim): Note[] {
-  if (claim.kind === 'model') {
-    const twin = branch.effectfulTwin(claim.fingerprint)
-    const unrecorded = branch.hasUnrecorded ? undefined : claim.model?.results.find((callId) => branch.isUnclaimed(callId))
-    if (unrecorded !== undefined) {
-      branch.hasUnrecorded = true
-      return [{ type: 'warning', code: 'TOOLS_NOT_WRAPPED', message: `call ${unrecorded} was executed outside of a step: it is not recorded, and is made again on resume. Wrap the tools too, with durableTools(tools)` }]
-    }
-    return twin === undefined ? [] : [{ type: 'warning', code: 'REPEATED_REQUEST', step: twin, message: `a model request repeats that of step ${twin}, whose response led to effects` }]
-  }
-  if (claim.place.type !== 'call' || branch.isInsideCall || branch.hasUnasked || branch.takenCall(claim.place.callId) !== undefined) return []
-  branch.hasUnasked = true
-  return [{ type: 'warning', code: 'MODEL_NOT_WRAPPED', message: `tool "${claim.name}" is called, but no recorded response asked for it: wrap the model too, with durable(model)` }]
-}
 
 const typeOf = (claim: Claim): 's' | 'a' => (claim.kind === 'agent' ? 'a' : 's')

@@ -1,0 +1,41 @@
+/** What is refused before it starts (R1), and what to do about it. */
+import type { Branch } from './branch.ts'
+import type { Claim, Ticket, Verdict } from './claim.ts'
+
+type Refusal = Verdict & { readonly type: 'refuse' }
+
+/** What to do, by what is wrong. */
+export const REFUSED = {
+  ambiguous: 'Give each line of work a branch of its own: `currentRun().branch(key, fn)`, or give the step a `key`',
+  agent: 'Give each of them a key of its own, `run.agent(child, input, { key })`, or a branch: `currentRun().branch(key, fn)`',
+  key: 'Give each of them a key of its own, or a branch: `currentRun().branch(key, fn)`',
+  call: 'Use what its first execution gave. What is to be done once more is a step of its own: run.step(name, { key }, fn)',
+  ended: 'Await what a branch starts before its function returns',
+  config: 'Run it with the configuration it was started with, or allow the change with `onConfigChange`',
+}
+
+/** What cannot be told apart from what is open beside it is refused before it starts (R1). */
+export function ambiguity(branch: Branch, claim: Claim, slot: number | undefined): Refusal | undefined {
+  const open = [...branch.open]
+  const [other] = open.filter((ticket) => !areReAsks(claim, ticket))
+  if (claim.model && claim.model.tools.length > 0 && other) {
+    return { type: 'refuse', code: 'AMBIGUOUS_STEP', message: `a model request that offers tools was made while ${other.ref.kind} "${other.ref.name}" of the same branch is open`, advice: REFUSED.ambiguous }
+  }
+  // Two equal requests are answered alike; the calls of a snippet are told apart by their order.
+  if (slot === undefined || claim.kind === 'model' || (claim.place.type === 'call' && branch.isInsideCall)) return undefined
+  const twin = open.find((t) => t.ref.slot !== undefined && t.ref.kind === claim.kind && t.ref.name === claim.name && t.claim.fingerprint === claim.fingerprint)
+  if (!twin) return undefined
+  return { type: 'refuse', code: 'AMBIGUOUS_STEP', message: `two steps "${claim.name}" that ask for the same are open in one branch`, advice: REFUSED.ambiguous }
+}
+
+/**
+ * A re-ask carries on the conversation of a step: a repair of one of its calls, made while it is still open or beside the repair of another
+ * call. They are told apart by their conversations (C35).
+ */
+const areReAsks = ({ model }: Claim, other: Ticket): boolean =>
+  model?.carriesOn !== undefined && (other.ref.id === model.carriesOn || other.carriesOn === model.carriesOn)
+
+/** One call that a model asked for is one effect. */
+export const repeatedCall = ({ name, place }: Claim, step: string): Refusal => ({
+  type: 'refuse', code: 'REPEATED_CALL', message: `tool "${name}" is executed again for call "${(place as { callId: string }).callId}", which step ${step} stands for`, advice: REFUSED.call,
+})

@@ -1,0 +1,18 @@
+/** What is allowed, and probably not meant: told once. */
+import type { Branch } from './branch.ts'
+import type { Claim, Note } from './claim.ts'
+
+export function warningsOf(branch: Branch, claim: Claim): Note[] {
+  if (claim.kind === 'model') {
+    const twin = branch.effectfulTwin(claim.fingerprint)
+    const unrecorded = branch.hasUnrecorded ? undefined : claim.model?.results.find((callId) => branch.isUnclaimed(callId))
+    if (unrecorded !== undefined) {
+      branch.hasUnrecorded = true
+      return [{ type: 'warning', code: 'TOOLS_NOT_WRAPPED', message: `call ${unrecorded} was executed outside of a step: it is not recorded, and is made again on resume. Wrap the tools too, with durableTools(tools)` }]
+    }
+    return twin === undefined ? [] : [{ type: 'warning', code: 'REPEATED_REQUEST', step: twin, message: `a model request repeats that of step ${twin}, whose response led to effects` }]
+  }
+  if (claim.place.type !== 'call' || branch.isInsideCall || branch.hasUnasked || branch.takenCall(claim.place.callId) !== undefined) return []
+  branch.hasUnasked = true
+  return [{ type: 'warning', code: 'MODEL_NOT_WRAPPED', message: `tool "${claim.name}" is called, but no recorded response asked for it: wrap the model too, with durable(model)` }]
+}
