@@ -85,7 +85,7 @@ describe('a call that is asked for while an earlier one is in doubt', () => {
   it('says that it was not started, and has the arguments of both', async () => {
     const { agent } = asksTwice()
     const [reason] = reasonsOf(await createRunner({ agents: [agent], store: memoryStore(), ...quick }).run(agent, {}, { runId: 'r' }))
-    expect(reason!.message).toBe('tool "pay" (1/c:c1) was not started: nobody knows whether tool "pay" (0/c:c0) took effect. Settle it: holdfast resolve r 1/c:c1 --rerun | --skip | --result JSON')
+    expect(reason!.message).toBe('tool "pay" (1/c:c1) was not started: nobody knows whether tool "pay" (0/c:c0) took effect. Settle it: holdfast resolve r 1/c:c1 --rerun | --skip | --result JSON. Its arguments are others: where that makes it another effect, the tool should say so with effectKey')
     expect(reason).not.toHaveProperty('first')
     expect(reason!.calls).toMatchObject([{ step: '1/c:c1', input: { json: { to: 'Ada 1' } } }, { step: '0/c:c0', input: { json: { to: 'Ada 0' } }, startedAt: expect.any(Number) }])
   })

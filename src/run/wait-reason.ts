@@ -20,6 +20,7 @@ export function waitReason(drive: Drive, { ref, claim }: Ticket, spec: StepSpec,
   const isBehind = why === 'in-doubt' && !isItself && effects.every(isExpected)
   const choices: Choice[] = isBehind ? [] : ['rerun', 'skip', 'result', ...(why === 'repeat' && effects.some(hasResult) ? ['reuse' as const] : [])]
   const hasInside = isItself && [...history.recordsBelow(ref.id)].some((id) => id !== ref.id)
+  const isOther = ref.kind === 'tool' && !isBehind && !claim.effect?.policy.keyed && effects.some(({ fingerprint }) => fingerprint !== claim.fingerprint)
   const [label, which] = [`${ref.kind} "${ref.name}"`, ids.join(', ')]
   const what = isBehind
     ? `${label} (${ref.id}) was not started: it waits for the outcome of ${which}, which nobody knows. Settle that first, this one then goes on by itself`
@@ -32,7 +33,7 @@ export function waitReason(drive: Drive, { ref, claim }: Ticket, spec: StepSpec,
     tool: ref.name,
     fingerprint: claim.fingerprint ?? '',
     effects: ids,
-    message: [what, settleIt(runId, ref, choices), ...(hasInside && ref.kind === 'tool' ? [COMPOSITE] : [])].filter((part) => part !== '').join('. '),
+    message: [what, settleIt(runId, ref, choices), ...(hasInside && ref.kind === 'tool' ? [COMPOSITE] : []), ...(isOther ? [EFFECT_KEY] : [])].filter((part) => part !== '').join('. '),
     ...(isBehind && { first: ids }),
     choices,
     calls: [...(isItself ? [] : [{ step: ref.id, ...encodedInput(spec, drive.attempt.policies.maxStepBytes) }]), ...effects.map(callOf)],
@@ -48,6 +49,9 @@ function settleIt(runId: string, { id, kind }: Ticket['ref'], choices: readonly 
 
 /** Of a tool that is in doubt as a whole although what it did is recorded inside. */
 const COMPOSITE = 'It has steps of its own inside: a tool whose only effects are those is never in doubt itself under the policy { composite: true }'
+
+/** Of a call that waits because of others with other arguments. */
+const EFFECT_KEY = 'Its arguments are others: where that makes it another effect, the tool should say so with effectKey'
 
 const callOf = ({ step, input, idempotencyKey, startedAt }: Effect): CallInQuestion => ({ step: step.id, ...(input && { input }), idempotencyKey, startedAt })
 
