@@ -1,6 +1,7 @@
 /**
  * Writes the golden files of the format that this build writes: `npx node scripts/golden.ts`. A format gets them once, when it is made;
- * from then on they are kept as they are, and test/golden/golden.test.ts reads those of all formats. It refuses to write over one.
+ * from the release with it on they are kept as they are, and test/golden/golden.test.ts reads those of all formats. It refuses to write
+ * over them: until that release, delete them first.
  */
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

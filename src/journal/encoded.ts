@@ -1,13 +1,13 @@
 /** Whether a value that was read can be decoded, found out without decoding it. */
 import { HoldfastError } from '../errors.ts'
 import { checkFlat } from './flat.ts'
-import { type JsonValue, MAX_DEPTH } from './json.ts'
+import { isDeeper, type JsonValue, MAX_DEPTH } from './json.ts'
 
 /** What is wrong with an encoded value, beginning with its path; undefined: nothing. */
 export function encodedFault(encoded: unknown, path: string): string | undefined {
   const [[codec, data]] = Object.entries(encoded as Readonly<Record<string, JsonValue>>) as [[string, JsonValue]]
   if (codec === 'json') return isDeeper(data, MAX_DEPTH) ? `${path} is nested deeper than ${MAX_DEPTH} levels` : undefined
-  if (codec !== 'devalue') return `${path} was written by an unknown codec: ${codec}`
+  if (codec !== 'devalue') return `${path} was written by an unknown codec: ${codec.slice(0, 60)}`
   try {
     checkFlat(data, path)
     return undefined
@@ -15,13 +15,4 @@ export function encodedFault(encoded: unknown, path: string): string | undefined
     if (HoldfastError.isInstance(error)) return error.message.slice(0, error.message.length - (error.advice ? error.advice.length + 2 : 0))
     throw error
   }
-}
-
-/** Whether containers are nested deeper than that. Depth first without recursion would keep every part of the data in a list. */
-function isDeeper(value: JsonValue, levels: number): boolean {
-  if (typeof value !== 'object' || value === null) return false
-  if (levels === 0) return true
-  const items = Array.isArray(value) ? value : Object.values(value)
-  for (const item of items) if (typeof item === 'object' && item !== null && isDeeper(item as JsonValue, levels - 1)) return true
-  return false
 }

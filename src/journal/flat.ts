@@ -75,7 +75,7 @@ export function checkFlat(flat: JsonValue, path: string): void {
       if (!isReference(reference, flat.length)) throw corrupt(`${path + pathOf(flat, index)} refers to a part that does not exist`)
       if (reference >= 0) parts.push(reference)
     })
-    if (unknown !== undefined) throw corrupt(`${path + pathOf(flat, index)} has the unknown type ${JSON.stringify(unknown)}`)
+    if (unknown !== undefined) throw corrupt(`${path + pathOf(flat, index)} has the unknown type ${JSON.stringify(unknown.slice(0, 60))}`)
     return parts
   })
   const depth = depthOf(inside, (index) => corrupt(`${path + pathOf(flat, index)} refers back to what contains it`))

@@ -17,6 +17,15 @@ export function setOwn(target: object, key: string | number, value: unknown): vo
   }
 }
 
+/** Whether containers are nested deeper than `levels`. */
+export function isDeeper(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  if (levels === 0) return true
+  const items: readonly unknown[] = Array.isArray(value) ? value : Object.values(value)
+  for (const item of items) if (typeof item === 'object' && item !== null && isDeeper(item, levels - 1)) return true
+  return false
+}
+
 /** A copy that shares no object with `value`. Throws a RangeError beyond {@link MAX_DEPTH}. */
 export function copyJson(value: JsonValue, depth = 0): JsonValue {
   if (typeof value !== 'object' || value === null) return value

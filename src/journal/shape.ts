@@ -1,6 +1,7 @@
 /** Checks of plain data as it was parsed: what it must be, and the place where it is not. */
+import { isDeeper, MAX_DEPTH } from './json.ts'
 
-/** Collects what is wrong. `values`: what more is asked of an encoded value. */
+/** `values`: what more is asked of an encoded value. */
 export interface Look {
   readonly values: ((value: unknown, path: string) => string | undefined) | undefined
 }
@@ -64,16 +65,17 @@ export function map(shape: Shape): Shape {
   return (value, path, look) => {
     if (!isRecord(value)) return `${path} is ${shown(value)}, not an object`
     for (const [key, item] of Object.entries(value)) {
-      const wrong = shape(item, `${path}[${JSON.stringify(key)}]`, look)
+      const wrong = shape(item, `${path}[${JSON.stringify(key.slice(0, MAX_SHOWN))}]`, look)
       if (wrong !== undefined) return wrong
     }
     return undefined
   }
 }
 
-/** These fields. Others may be there: they are left alone. */
+/** These fields. Others may be there: they are left alone, as far as what walks through them does not run out of stack. */
 export function object(fields: Readonly<Record<string, Field>>): Shape {
   const known = Object.entries(fields)
+  const names = new Set(known.map(([name]) => name))
   return (value, path, look) => {
     if (!isRecord(value)) return `${path} is ${shown(value)}, not an object`
     for (const [key, field] of known) {
@@ -81,6 +83,9 @@ export function object(fields: Readonly<Record<string, Field>>): Shape {
       if (typeof field !== 'function' && item === undefined) continue
       const wrong = (typeof field === 'function' ? field : field.optional)(item, path === '' ? key : `${path}.${key}`, look)
       if (wrong !== undefined) return wrong
+    }
+    for (const key of Object.keys(value)) {
+      if (!names.has(key) && isDeeper(value[key], MAX_DEPTH)) return `${path === '' ? '' : `${path}.`}${key.slice(0, MAX_SHOWN)} is nested deeper than ${MAX_DEPTH} levels`
     }
     return undefined
   }

@@ -42,13 +42,17 @@ export class Place {
 
 const identifier = /^[A-Za-z_$][\w$]*$/
 const [SHOWN_FIRST, SHOWN_LAST] = [12, 4]
+/** Of one segment, in characters. */
+const SHOWN_SEGMENT = 80
+
+const cut = (text: string): string => (text.length > SHOWN_SEGMENT ? `${text.slice(0, SHOWN_SEGMENT)}...` : text)
 
 /** `.items[3]["first name"]`; the middle of a very long path is left out. */
 export function formatPath(segments: readonly Segment[]): string {
   const texts = segments.map((segment) => {
-    if (typeof segment === 'object') return segment.text
-    if (typeof segment === 'string' && identifier.test(segment)) return `.${segment}`
-    return `[${typeof segment === 'string' ? JSON.stringify(segment) : String(segment)}]`
+    if (typeof segment === 'object') return cut(segment.text)
+    if (typeof segment === 'string' && identifier.test(segment)) return cut(`.${segment}`)
+    return cut(`[${typeof segment === 'string' ? JSON.stringify(segment) : String(segment)}]`)
   })
   if (texts.length > SHOWN_FIRST + SHOWN_LAST) texts.splice(SHOWN_FIRST, texts.length - SHOWN_FIRST - SHOWN_LAST, ' ... ')
   return texts.join('')

@@ -3,7 +3,7 @@ import { HoldfastError } from '../../errors.ts'
 
 /** Primary result codes of SQLite (https://sqlite.org/rescode.html); `errcode` of node:sqlite carries the extended one above them. */
 const CODE = {
-  PERM: 3, BUSY: 5, LOCKED: 6, NOMEM: 7, READONLY: 8, IOERR: 10, CORRUPT: 11, FULL: 13, CANTOPEN: 14, PROTOCOL: 15,
+  ERROR: 1, PERM: 3, BUSY: 5, LOCKED: 6, NOMEM: 7, READONLY: 8, IOERR: 10, CORRUPT: 11, FULL: 13, CANTOPEN: 14, PROTOCOL: 15,
   TOOBIG: 18, AUTH: 23, NOTADB: 26,
 } as const
 
@@ -39,11 +39,17 @@ export function storeFailure(error: unknown, file: string, runId?: string): unkn
   if (HoldfastError.isInstance(error) || !(error instanceof Error)) return error
   const run = runId === undefined ? {} : { runId }
   const code = resultCode(error)
-  if (code === CODE.CORRUPT || code === CODE.NOTADB) return corrupt(file, error.message, { ...run, cause: error })
+  if (code === CODE.CORRUPT || code === CODE.NOTADB || isOfDamage(error, code)) return corrupt(file, error.message, { ...run, cause: error })
   const known = code === undefined ? otherFailure(error) : UNAVAILABLE[code]
   if (known === undefined) return error
   const [reason, advice] = known
   return new HoldfastError('STORE_UNAVAILABLE', `${file}: ${reason} (${error.message})`, { ...run, advice, cause: error })
+}
+
+/** Of our own statements SQLite says so only where the list of tables is damaged; of a number above 2^53, which no build writes, node:sqlite. */
+function isOfDamage(error: Error, code: number | undefined): boolean {
+  if (code === CODE.ERROR) return /^no such (table|column)|has no column|unsupported file format/.test(error.message)
+  return 'code' in error && error.code === 'ERR_OUT_OF_RANGE'
 }
 
 /** Our file, and damaged. It is left as it is: what can be saved from it is for a person to decide. */

@@ -2,7 +2,7 @@
 import { HoldfastError } from '../../errors.ts'
 import type { InboxMessage, NewMessage } from '../../journal/store.ts'
 import type { Connection } from './connection.ts'
-import { findRun, updateRun } from './row.ts'
+import { damagedRow, findRun, updateRun } from './row.ts'
 import { toBytes } from './text.ts'
 
 export function sendMessage(connection: Connection, runId: string, { question, body, now }: NewMessage): number | null {
@@ -20,5 +20,8 @@ export function sendMessage(connection: Connection, runId: string, { question, b
 export function readInbox({ sql }: Connection, runId: string, after: number): InboxMessage[] {
   const rows = sql('SELECT seq, body FROM inbox WHERE run = (SELECT key FROM runs WHERE run_id = ?) AND seq > ? ORDER BY seq')
     .all(toBytes(runId), after) as unknown as InboxMessage[]
-  return rows.map(({ seq, body }) => ({ seq, body }))
+  return rows.map(({ seq, body }) => {
+    if (typeof seq !== 'number' || typeof body !== 'string') throw damagedRow(`message ${String(seq)} is none`, runId)
+    return { seq, body }
+  })
 }

@@ -1,4 +1,5 @@
 /** The row of a run in the table `runs`. */
+import { HoldfastError } from '../../errors.ts'
 import type { RunRow, RunStatus } from '../../journal/store.ts'
 import type { Connection } from './connection.ts'
 import { fromBytes, toBytes } from './text.ts'
@@ -18,6 +19,13 @@ export type StoredRow = {
   lease_until: number
   last_seq: number
   inbox_seq: number
+}
+
+const STATUSES: readonly RunStatus[] = ['running', 'suspended', 'completed', 'failed', 'cancelled', 'stalled']
+
+export function damagedRow(what: string, runId?: string): HoldfastError {
+  const advice = 'It was not changed. Restore a copy, or save what can be read with `sqlite3 FILE .recover`'
+  return new HoldfastError('STORE_CORRUPT', `a row of the store is damaged: ${what}`, { advice, ...(runId !== undefined && { runId }) })
 }
 
 /** A run's row with the number that stands for the run in the other tables. */
@@ -40,7 +48,10 @@ export function insertRun({ sql }: Connection, row: RunRow): number | undefined 
 
 export function findRun({ sql }: Connection, runId: string): KeyedRow | undefined {
   const stored = sql('SELECT * FROM runs WHERE run_id = ?').get(toBytes(runId)) as StoredRow | undefined
-  return stored && { key: stored.key, row: toRow(stored) }
+  if (!stored) return undefined
+  const row = toRow(stored)
+  if (row.runId !== runId) throw damagedRow(`its index leads to run "${row.runId}"`, runId)
+  return { key: stored.key, row }
 }
 
 /** Writes back what may change in a row. */
@@ -51,7 +62,23 @@ export function updateRun({ sql }: Connection, { key, row }: KeyedRow): void {
   `).run(row.status, row.updatedAt, row.resumeAt, row.token, row.owner, row.leaseUntil, row.lastSeq, row.inboxSeq, key)
 }
 
+const COLUMNS: Readonly<Record<keyof StoredRow, (value: unknown) => boolean>> = (() => {
+  const integer = (value: unknown): boolean => Number.isSafeInteger(value)
+  const bytes = (value: unknown): boolean => value instanceof Uint8Array
+  const orNull = (is: (value: unknown) => boolean) => (value: unknown): boolean => value === null || is(value)
+  const isText = (value: unknown): boolean => typeof value === 'string'
+  return {
+    key: integer, run_id: bytes, agent: bytes, thread_id: orNull(bytes), status: (value) => STATUSES.includes(value as RunStatus), created_at: integer,
+    updated_at: integer, resume_at: orNull(integer), token: integer, owner: orNull(isText), lease_until: integer, last_seq: integer, inbox_seq: integer,
+  }
+})()
+
+/** Of a damaged file even the types of a STRICT table do not hold. */
 export function toRow(stored: StoredRow): RunRow {
+  for (const [column, holds] of Object.entries(COLUMNS)) {
+    const value = stored[column as keyof StoredRow]
+    if (!holds(value)) throw damagedRow(`${column} is ${value === undefined ? 'missing' : typeof value === 'string' ? JSON.stringify(value.slice(0, 60)) : `a ${typeof value}`}`)
+  }
   return {
     runId: fromBytes(stored.run_id),
     agent: fromBytes(stored.agent),
