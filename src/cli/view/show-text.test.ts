@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { encode } from '../../journal/codec.ts'
 import type { NewEntry } from '../../journal/writer.ts'
-import { attemptEnded, began, CREATED, ended, failure, journal, rowOf, started, value } from '../fixtures/journal.ts'
+import { attemptEnded, began, CREATED, ended, failure, journal, rowOf, started, unknown, value } from '../fixtures/journal.ts'
 import { paintFor } from '../style.ts'
 import { runView, type RunView } from './run-view.ts'
 import { showText } from './show-text.ts'
@@ -63,6 +63,47 @@ describe('show', () => {
             holdfast resolve r-1 1/c:b --skip
           it did not happen, or may happen once more:
             holdfast resolve r-1 1/c:b --rerun
+
+      Then it goes on with
+        holdfast resume r-1
+      "
+    `)
+  })
+
+  it('tells a call that was never started from one in doubt, and says what making it means', () => {
+    const reasons = [
+      { type: 'in-doubt', step: '2/c:b', tool: 'refund', message: 'm', fingerprint: 'f', effects: ['0/c:a'], choices: ['rerun', 'skip', 'result'], calls: [{ step: '2/c:b', input: encode({ order: 8 }) }] },
+      { type: 'in-doubt', step: 'b:x#0/0', tool: 'refund', message: 'm', fingerprint: 'f', effects: ['b:y#0/0'], first: ['b:y#0/0'], choices: [] },
+    ] as const
+    const placed = journal(CREATED, started(1), began('tool 0/c:a refund'), ended('tool 0/c:a refund', unknown()), began('tool b:y#0/0 refund'), { type: 'suspended', reasons, resumeAt: null }, attemptEnded(1))
+    const text = showText(runView({ row: rowOf(placed, 'suspended'), entries: placed, owner: null, inbox: [], place: {} }), { width: 80, paint: plain })
+    expect(text.slice(text.indexOf('waits for'))).toMatchInlineSnapshot(`
+      "waits for
+        waiting 2/c:b: "refund" was not started: nobody knows whether "refund" (0/c:a) took effect
+          2/c:b refund {"order":8}
+            not started
+          0/c:a refund
+            started 1970-01-01 00:00:03Z, idempotency key key 0/c:a
+          do not make this call: it is answered with this:
+            holdfast resolve r-1 2/c:b --result '{"your":"JSON"}'
+          do not make this call: the model is told that its outcome is unknown:
+            holdfast resolve r-1 2/c:b --skip
+          make this call:
+            holdfast resolve r-1 2/c:b --rerun
+        waiting b:x#0/0: "refund" was not started: it waits for the outcome of b:y#0/0, which nobody knows. Settle that first, this one then goes on by itself
+          b:x#0/0 refund
+            not started
+          b:y#0/0 refund
+            started 1970-01-01 00:00:05Z, idempotency key key b:y#0/0
+        in-doubt b:y#0/0: nobody knows whether "refund" took effect
+          b:y#0/0 refund
+            started 1970-01-01 00:00:05Z, idempotency key key b:y#0/0
+          it happened, and this is what it gave:
+            holdfast resolve r-1 b:y#0/0 --result '{"your":"JSON"}'
+          leave it: the model is told that its outcome is unknown:
+            holdfast resolve r-1 b:y#0/0 --skip
+          it did not happen, or may happen once more:
+            holdfast resolve r-1 b:y#0/0 --rerun
 
       Then it goes on with
         holdfast resume r-1

@@ -130,7 +130,7 @@ function goOnLines(view: RunView, options: TextOptions): string[] {
 export function waitLines(waits: readonly WaitView[], { paint }: Pick<TextOptions, 'paint'>): string[] {
   if (waits.length === 0) return []
   return [paint('bold', 'waits for'), ...waits.flatMap(({ type, step, message, calls, choices, decided, started }) => [
-    `  ${paint('yellow', type)}${step === null ? '' : ` ${oneLine(step)}`}: ${oneLine(message)}`,
+    `  ${paint('yellow', type === 'in-doubt' && !started ? 'waiting' : type)}${step === null ? '' : ` ${oneLine(step)}`}: ${oneLine(message)}`,
     ...calls.flatMap(callLines),
     ...(decided === null ? [] : [`    decided: ${decided}`]),
     ...choices.flatMap(({ choice, command }) => [`    ${(started ? CHOICES : CHOICES_BEFORE)[choice]}:`, `      ${command}`]),

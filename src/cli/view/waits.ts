@@ -77,9 +77,12 @@ function messageOf({ type, step, tool, effects, first, hasInside }: Question, hi
 /** What never started is known by the reason; the rest by the journal, or where that is not at hand by the reason too. */
 function callsOf({ step, tool, effects, calls = [] }: Question, history: History | undefined): CallView[] {
   const ids = effects.includes(step) ? effects : [step, ...effects]
-  return ids.map((id) => {
-    const effect = effects.includes(id) ? history?.ledger.effects.get(id) : undefined
-    return effect ? callView(effect) : viewOf(calls.find((call) => call.step === id) ?? { step: id }, tool)
+  return ids.flatMap((id) => {
+    const isStarted = effects.includes(id)
+    const effect = isStarted ? history?.ledger.effects.get(id) : undefined
+    if (effect) return callView(effect)
+    const call = calls.find(({ step: at }) => at === id) ?? (isStarted ? undefined : { step: id })
+    return call ? viewOf(call, tool) : []
   })
 }
 
