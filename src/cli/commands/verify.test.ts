@@ -51,6 +51,7 @@ describe('verify', () => {
     ['a message that is none', `UPDATE inbox SET body = '[]' WHERE run = 1 AND seq = 2`, 'r-1 +message 2 +inbox'],
     ['a row that says something else', `UPDATE runs SET agent = CAST('other' AS BLOB) WHERE key = 1`, 'r-1 +run +row +the run\'s row says agent "other"'],
     ['journals that were swapped', 'PRAGMA foreign_keys = OFF; UPDATE journal SET run = run + 10; UPDATE journal SET run = 13 - run', 'r-1 +entry 1 +other-run +it begins the journal of run "r-2"'],
+    ['a row that is none', `UPDATE runs SET status = 'sleeping' WHERE key = 1`, '- +file +file +the runs cannot be listed: .*status is "sleeping"'],
     ['a journal without its run', `PRAGMA foreign_keys = OFF; INSERT INTO journal VALUES (9, 1, '{}', '')`, '- +file +file +row \\d+ of table journal belongs to no run'],
   ])('names the place of %s, exits with 1 and changes nothing', async (_, damage, line) => {
     const file = await storeWith(damage)

@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { HoldfastError } from '../../errors.ts'
+import type { Store } from '../../journal/store.ts'
 import { verifyStored, type Finding } from '../../journal/verify.ts'
 import { checkRunId } from '../../runner/options.ts'
 import { sqliteFileFaults, sqliteStore } from '../../stores/sqlite.ts'
@@ -61,7 +62,7 @@ async function reportOf(io: Io, file: string, runId: string | undefined, progres
     if (runId === undefined) for (const message of await sqliteFileFaults(file)) findings.push({ runId: null, seq: null, type: 'file', message })
     let entries = 0
     let messages = 0
-    const runIds = runId === undefined ? (await store.list({ limit: Infinity })).map((row) => row.runId) : [((await store.get(runId)) ?? unknownRun(runId)).runId]
+    const runIds = runId === undefined ? await listed(store, findings) : [((await store.get(runId)) ?? unknownRun(runId)).runId]
     for (const [i, each] of runIds.entries()) {
       progress(i, runIds.length)
       const verified = await verifyStored(store, each)
@@ -72,6 +73,17 @@ async function reportOf(io: Io, file: string, runId: string | undefined, progres
     return { ok: findings.length === 0, runs: runIds.length, entries, messages, findings }
   } finally {
     await store.close()
+  }
+}
+
+/** One row that cannot be read takes the list with it: that is a finding, and what is wrong with the file says more. */
+async function listed(store: Store, findings: Report['findings'][number][]): Promise<string[]> {
+  try {
+    return (await store.list({ limit: Infinity })).map(({ runId }) => runId)
+  } catch (error) {
+    if (!HoldfastError.isInstance(error) || error.code !== 'STORE_CORRUPT') throw error
+    findings.push({ runId: null, seq: null, type: 'file', message: `the runs cannot be listed: ${error.message}` })
+    return []
   }
 }
 

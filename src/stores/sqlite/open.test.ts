@@ -202,6 +202,17 @@ describe('a file that is damaged', () => {
     await expect(store.read('a')).rejects.toMatchObject({ code: 'STORE_CORRUPT', runId: 'a' })
   })
 
+  it.each([
+    ['a column is missing', 'ALTER TABLE runs RENAME COLUMN updated_at TO changed_at', /updated_at is missing/],
+    ['a row is none', `UPDATE runs SET status = 'sleeping'`, /a row of the store is damaged: status is "sleeping"/],
+  ])('is STORE_CORRUPT when %s', async (_, change, words) => {
+    const file = await filledFile()
+    inSqlite(file, change)
+    const store = await opened(file)
+    await expect(store.get('a')).rejects.toMatchObject({ code: 'STORE_CORRUPT', message: expect.stringMatching(words) })
+    await expect(store.list()).rejects.toMatchObject({ code: 'STORE_CORRUPT' })
+  })
+
   it('loads without what a crash left half-written at the end of its log', async () => {
     const file = await filledFile()
     const store = await opened(file)
