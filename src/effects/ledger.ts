@@ -1,7 +1,7 @@
 /** The ledger of effects: what every step with effects that is not idempotent is known to have done (R2, R6). */
 import type { Encoded } from '../journal/codec.ts'
 import type { Decision, DecisionTaken, DoubtCause, EffectRef, Entry, Outcome, StepRef } from '../journal/entry.ts'
-import { isWithinAny } from '../replay/identity.ts'
+import { parentOf } from '../replay/identity.ts'
 
 /**
  * `started`: its code was called; without an end it is in doubt, unless it runs right now.
@@ -62,6 +62,8 @@ export class Ledger {
   readonly #standing = new Map<string, Set<Effect>>()
   /** By name and key, and by arguments too: the effects of every call that asked for the same. */
   readonly #asked = new Map<string, Effect[]>()
+  /** By path, the steps with effects at and below it. */
+  readonly #within = new Map<string, Set<string>>()
   #token = 0
 
   /** Fencing token of the newest attempt. */
@@ -114,17 +116,16 @@ export class Ledger {
         this.#track(effect)
         break
       }
-      case 'superseded': {
-        const gone = new Set(entry.ids)
-        for (const effect of this.effects.values()) {
-          if (effect.superseded || !isWithinAny(effect.step.id, gone)) continue
+      case 'superseded':
+        for (const id of entry.ids.flatMap((path) => [...(this.#within.get(path) ?? [])])) {
+          const effect = this.effects.get(id)!
+          if (effect.superseded) continue
           effect.superseded = true
           // Used up while its record answered: nobody was asked about making it once more.
           effect.consumed = false
           this.#track(effect)
         }
         break
-      }
       case 'decision': {
         const settles = this.#settledBy(entry, seq)
         this.decisions.push({ inbox: entry.inbox, step: entry.step, effect: entry.effect, fingerprint: entry.fingerprint, since: entry.since, decision: entry.decision, consumed: settles })
@@ -174,6 +175,11 @@ export class Ledger {
       consumed: false,
     }
     this.effects.set(step.id, effect)
+    for (let path: string | undefined = step.id; path !== undefined; path = parentOf(path)) {
+      const within = this.#within.get(path)
+      if (within) within.add(step.id)
+      else this.#within.set(path, new Set([step.id]))
+    }
     this.#track(effect)
     for (const ask of [askOf(ref, entry.fingerprint), ...(ref.key === '' ? [] : [keyOf(ref)])]) {
       const same = this.#asked.get(ask)

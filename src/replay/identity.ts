@@ -76,9 +76,3 @@ export function parentOf(path: string): string | undefined {
 /** Whether `path` is `root` or lies below it. */
 export const isWithin = (path: string, root: string): boolean =>
   root === MAIN || path === root || (path.startsWith(root) && path[root.length] === '/')
-
-/** Whether `path` is one of `roots` or lies below one: takes as long as the path has segments, however many roots there are. */
-export function isWithinAny(path: string, roots: ReadonlySet<string>): boolean {
-  for (let at: string | undefined = path; at !== undefined; at = parentOf(at)) if (roots.has(at)) return true
-  return false
-}
