@@ -183,4 +183,22 @@ describe('Writer', () => {
     expect(await journal()).toEqual(['run-created', 'b'])
     expect((await store.get('r1'))!.status).toBe('running')
   })
+
+  it('puts what has to come first before the next write, also what is said so while another one is on its way', async () => {
+    const { writer, appends } = await desk((_, names) => {
+      if (names === 'first a') writer.prepend(entry('second'))
+    })
+    writer.prepend(entry('first'))
+    await writer.write([entry('a')])
+    await writer.write([entry('b')])
+    expect(appends).toEqual(['first a', 'second b'])
+  })
+
+  it('keeps what has to come first when the write that it came with is refused', async () => {
+    const { writer, journal } = await desk(refusing('a'))
+    writer.prepend(entry('first'))
+    await writer.write([entry('a')]).catch(() => {})
+    await writer.write([entry('b')])
+    expect(await journal()).toEqual(['run-created', 'first', 'b'])
+  })
 })

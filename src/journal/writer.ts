@@ -105,7 +105,7 @@ export class Writer {
     const at = this.#clock.now()
     const stamped: { entry: Entry; stored: StoredEntry; bytes: number }[] = []
     const ends: number[] = []
-    const ahead = this.#ahead
+    const ahead = [...this.#ahead]
     let tip = this.#tip
     const add = (unstamped: NewEntry): number => {
       const entry = { ...unstamped, at } as Entry

@@ -150,7 +150,7 @@ function keyOf(attempt: Attempt, ticket: Ticket, consumes: Consumption): string 
   const isSameTurn = ({ step }: Effect): boolean => turnOf(step.id) === turnOf(ref.id)
   // A step of the handler at another turn is another intention; what a model asks for again may be the same.
   const isAskedAgain = ({ step }: Effect): boolean => ref.kind === 'tool' && turnOf(step.branch) === turnOf(ref.branch)
-  const isSame = (former: Effect): boolean => former.state !== 'completed' && former.fingerprint === fingerprint && (isSameTurn(former) || ref.kind === 'tool')
+  const isSame = (former: Effect): boolean => former.state !== 'completed' && former.fingerprint === fingerprint && (isSameTurn(former) || isAskedAgain(former))
   const alike = effect ? ledger.alike(effect, fingerprint ?? '', false) : []
   const isFree = ({ idempotencyKey }: Effect): boolean => alike.every((other) => other.idempotencyKey !== idempotencyKey || other.state === 'failed' || other.state === 'not-done')
   const isOver = (former: Effect): boolean => (former.state === 'failed' ? isSameTurn(former) : former.state === 'not-done' && (isSameTurn(former) || isAskedAgain(former)))
