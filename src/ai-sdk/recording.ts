@@ -124,9 +124,10 @@ function fingerprintOfText(input: string, secrets: Secrets | undefined): string 
   }
 }
 
+/** What is no number, as providers report it where they do not know, counts as not reported: the journal takes none such. */
 function usageOf(usage: LanguageModelV4Usage | undefined): StepUsage {
-  const [inputTokens, outputTokens] = [usage?.inputTokens.total, usage?.outputTokens.total]
-  return { ...(inputTokens !== undefined && { inputTokens }), ...(outputTokens !== undefined && { outputTokens }) }
+  const [inputTokens, outputTokens] = [usage?.inputTokens?.total, usage?.outputTokens?.total]
+  return { ...(Number.isFinite(inputTokens) && { inputTokens: inputTokens! }), ...(Number.isFinite(outputTokens) && { outputTokens: outputTokens! }) }
 }
 
 /** The response as `doGenerate` gives it, however it was recorded. */

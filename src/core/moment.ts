@@ -1,7 +1,10 @@
 /** Times and durations in words. */
 
-/** `2026-11-29 14:38:27Z` */
-export const timeText = (ms: number): string => `${new Date(ms).toISOString().slice(0, 19).replace('T', ' ')}Z`
+/** Beyond this (ms since the epoch, either way) there is no date. */
+const LAST_DATE = 8.64e15
+
+/** `2026-11-29 14:38:27Z`; what is no time of a calendar is shown as it is. */
+export const timeText = (ms: number): string => (Math.abs(ms) <= LAST_DATE ? `${new Date(ms).toISOString().slice(0, 19).replace('T', ' ')}Z` : `${ms}ms`)
 
 /** `12ms`, `1.2s`, `3m05s`, `2h07m` */
 export function durationText(ms: number): string {
