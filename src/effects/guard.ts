@@ -55,7 +55,7 @@ export interface GuardContext {
   /** Records that nobody has asked for yet, and that the call may be one of, or stand in, at another turn: what they did would be done again. */
   readonly rivals: readonly string[]
   /** Nobody has asked for the step in this drive, nor for one that holds and answers it: the call may be that one, at another place. */
-  readonly isUnclaimed: (step: string) => boolean
+  readonly isUnclaimed: ((step: string) => boolean) | undefined
 }
 
 export function guard(ledger: Ledger, call: GuardedCall, context: GuardContext): GuardVerdict {
@@ -119,7 +119,7 @@ function judge(ledger: Ledger, call: GuardedCall, context: GuardContext): GuardV
     }
 
     // Settled after its caller was told "unknown": the same effect is answered with what it turned out to be.
-    const known = blockers.find((b) => !b.superseded && b.told === 'unknown' && b.state === 'completed' && (call.policy.keyed || b.fingerprint === call.fingerprint))
+    const known = blockers.find((b) => !b.superseded && b.told === 'unknown' && b.state === 'completed' && (call.policy.keyed || isAskedAgain(b, call)))
     if (known?.outcome) {
       return { type: 'answer', outcome: known.outcome, consumes: { effects: [...effects, known.step.id], decisions } }
     }
@@ -139,6 +139,10 @@ function judge(ledger: Ledger, call: GuardedCall, context: GuardContext): GuardV
   }
 }
 
+/** A model asks for the same again; a step of the handler at another turn is another intention, also with the same input. */
+const isAskedAgain = ({ step, fingerprint }: Effect, call: GuardedCall): boolean =>
+  fingerprint === call.fingerprint && (step.kind === 'tool' || turnOf(step.id) === turnOf(call.step))
+
 /** Effects of the same name and key that stand in the way of a new start. */
 function blockersOf(ledger: Ledger, call: GuardedCall, context: GuardContext): Effect[] {
   return [...new Set([...ledger.standing(call.ref), ...ofRivals(ledger, call, context), ...twins(ledger, call, context)])].filter((effect) => {
@@ -156,7 +160,7 @@ const isDone = ({ state, consumed }: Effect): boolean => state === 'completed' &
 
 /** The very same call, recorded, at a place where nobody has asked for it. */
 const twins = (ledger: Ledger, { ref, fingerprint, policy }: GuardedCall, { isUnclaimed }: GuardContext): Effect[] =>
-  ledger.alike(ref, fingerprint, policy.keyed).filter((effect) => isDone(effect) && isUnclaimed(effect.step.id))
+  isUnclaimed ? ledger.alike(ref, fingerprint, policy.keyed).filter((effect) => isDone(effect) && isUnclaimed(effect.step.id)) : []
 
 const ofRivals = (ledger: Ledger, { ref }: GuardedCall, { rivals }: GuardContext): Effect[] =>
   rivals.length === 0 ? [] : [...ledger.effects.values()].filter((effect) => sameEffect(effect.ref, ref) && isDone(effect) && rivals.some((rival) => isWithin(effect.step.id, rival)))
@@ -172,8 +176,7 @@ function isSettledByItsCall(ledger: Ledger, effect: Effect, policy: EffectPolicy
  */
 function theSame(effects: readonly Effect[], call: GuardedCall): Effect | undefined {
   const [turn, branch] = [turnOf(call.step), turnOf(call.branch)]
-  const isAskedAgain = ({ step, fingerprint }: Effect): boolean => step.kind === 'tool' && fingerprint === call.fingerprint && turnOf(step.branch) === branch
-  return effects.find((e) => turnOf(e.step.id) === turn) ?? effects.find(isAskedAgain) ?? (call.policy.keyed ? effects[0] : undefined)
+  return effects.find((e) => turnOf(e.step.id) === turn) ?? effects.find((e) => isAskedAgain(e, call) && turnOf(e.step.branch) === branch) ?? (call.policy.keyed ? effects[0] : undefined)
 }
 
 /** Decisions about a call that goes on without them, as older ones do: kept, they would answer for its next doubt, which nobody has seen yet. */

@@ -64,6 +64,8 @@ export class Ledger {
   readonly #asked = new Map<string, Effect[]>()
   /** By path, the steps with effects at and below it. */
   readonly #within = new Map<string, Set<string>>()
+  /** By name, key and arguments: calls that failed or were not done, and whose idempotency key no later one has taken over. */
+  readonly #undone = new Map<string, Set<Effect>>()
   #token = 0
 
   /** Fencing token of the newest attempt. */
@@ -84,6 +86,11 @@ export class Ledger {
   /** All effects that are standing, whatever their name. */
   allStanding(): readonly Effect[] {
     return [...this.#standing.values()].flatMap((set) => [...set])
+  }
+
+  /** Calls with these arguments that failed or were not done, the newest last: another one may take over their idempotency key. */
+  undone(ref: EffectRef, fingerprint: string): readonly Effect[] {
+    return [...(this.#undone.get(askOf(ref, fingerprint)) ?? [])]
   }
 
   apply(entry: Entry, seq: number): void {
@@ -146,7 +153,7 @@ export class Ledger {
   /** Its caller was told that nobody knows, and does not come back: what somebody says that it gave is what is known of it from now on. */
   #settledBy({ step, decision }: DecisionTaken, seq: number): boolean {
     const effect = this.effects.get(step)
-    if (!effect || effect.state !== 'unknown' || effect.told !== 'unknown' || effect.consumed || (decision.type !== 'result' && decision.type !== 'reuse')) return false
+    if (!effect || effect.state !== 'unknown' || effect.told !== 'unknown' || effect.superseded || effect.consumed || (decision.type !== 'result' && decision.type !== 'reuse')) return false
     effect.state = 'completed'
     effect.outcome = { type: 'value', value: decision.value }
     effect.settledSeq = seq
@@ -196,6 +203,9 @@ export class Ledger {
     if (!set) this.#standing.set(keyOf(effect.ref), (set = new Set()))
     if (standing) set.add(effect)
     else set.delete(effect)
+    if (effect.state !== 'failed' && effect.state !== 'not-done') return
+    const ask = askOf(effect.ref, effect.fingerprint)
+    this.#undone.set(ask, (this.#undone.get(ask) ?? new Set()).add(effect))
   }
 }
 

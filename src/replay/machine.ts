@@ -107,7 +107,7 @@ export class Machine {
     return guard(
       this.#history.ledger,
       { step: ticket.ref.id, branch: ticket.ref.branch, ref: { name: effect.name, key: effect.key }, fingerprint: fingerprint ?? '', policy: effect.policy },
-      { ...context, isRunning: (step) => this.#running.has(step), isGone: (step) => this.#history.isGone(step), rivals: this.#rivalsOf(ticket), isUnclaimed: !ticket.claim.hasInput || this.#isAskedByRecord(ticket) ? () => false : (step) => !this.#claimed.has(step) },
+      { ...context, isRunning: (step) => this.#running.has(step), isGone: (step) => this.#history.isGone(step), rivals: this.#rivalsOf(ticket), isUnclaimed: !ticket.claim.hasInput || this.#isAskedByRecord(ticket) ? undefined : (step) => !this.#claimed.has(step) },
     )
   }
 

@@ -151,10 +151,10 @@ function keyOf(attempt: Attempt, ticket: Ticket, consumes: Consumption): string 
   // A step of the handler at another turn is another intention; what a model asks for again may be the same.
   const isAskedAgain = ({ step }: Effect): boolean => ref.kind === 'tool' && turnOf(step.branch) === turnOf(ref.branch)
   const isSame = (former: Effect): boolean => former.state !== 'completed' && former.fingerprint === fingerprint && (isSameTurn(former) || isAskedAgain(former))
-  const alike = effect ? ledger.alike(effect, fingerprint ?? '', false) : []
-  const isFree = ({ idempotencyKey }: Effect): boolean => alike.every((other) => other.idempotencyKey !== idempotencyKey || other.state === 'failed' || other.state === 'not-done')
-  const isOver = (former: Effect): boolean => (former.state === 'failed' ? isSameTurn(former) : former.state === 'not-done' && (isSameTurn(former) || isAskedAgain(former)))
-  const before = ledger.effects.get(ref.id) ?? consumes.effects.map((id) => ledger.effects.get(id)!).find(isSame) ?? alike.findLast((former) => isOver(former) && isFree(former))
+  const isUndone = (former: Effect): boolean => isSameTurn(former) || (former.state === 'not-done' && isAskedAgain(former))
+  const before = ledger.effects.get(ref.id)
+    ?? consumes.effects.map((id) => ledger.effects.get(id)!).find(isSame)
+    ?? (effect && ledger.undone(effect, fingerprint ?? '').findLast(isUndone))
   return before?.idempotencyKey || attempt.idempotencyKey(ticket)
 }
 

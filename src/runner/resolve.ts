@@ -8,7 +8,7 @@ import { encode, type Encoded } from '../journal/codec.ts'
 import type { Decision, EffectRef, StepKind, SuspendReason } from '../journal/entry.ts'
 import { readMessage, writeMessage, type Message } from '../journal/message.ts'
 import { readJournal } from '../journal/read.ts'
-import type { Secrets } from '../journal/secrets.ts'
+import { unsealed, type Secrets } from '../journal/secrets.ts'
 import type { Store } from '../journal/store.ts'
 import { History } from '../replay/history.ts'
 import { takenSeq } from '../run/inbox.ts'
@@ -23,7 +23,8 @@ export async function decide(store: Store, runId: string, step: string, input: D
   if (!row) throw new HoldfastError('UNKNOWN_RUN', `there is no run "${runId}" in this ${store.kind} store`, { runId, advice: 'Look at the list of runs' })
   const { entries } = await readJournal(store, row)
   const history = new History()
-  for (const { entry, seq } of entries) history.apply(entry, seq)
+  // What is to be given again is needed whole: the values of secrets in it are put in place once more.
+  for (const { entry, seq } of entries) history.apply(asGiven === 'reuse' ? unsealed(runId, entry, secrets) : entry, seq)
   const isDriven = !ownership(row, now).free
   // What an earlier attempt started does not run, even where this one has come to it again.
   const mayRun = ({ state, token }: Effect): boolean => isDriven && state === 'started' && token === row.token

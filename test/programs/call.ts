@@ -95,6 +95,7 @@ export class Call {
 
   /** It starts (again): what was known or decided about it is used up. */
   beginAnew(): void {
+    this.finished = 0
     this.authorised = false
     this.toldUnknown = false
     this.settled = false

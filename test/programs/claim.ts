@@ -63,6 +63,7 @@ export async function claimed<T>(
   if (isOurs && !isExpected(error, session, position, around?.signal.aborted ?? false)) {
     world.violate('unexpected-error', `${spec.kind} ${position}: ${error.code} ${error.message}`)
   }
+  if (isOurs && error.code === 'OUTCOME_UNKNOWN') call.wasUnknown = true
   // A refusal is no outcome: nothing of it is recorded.
   if (around?.signal.aborted || (isOurs && REFUSALS.has(error.code))) throw error
   world.deliver(session, call, describeError(error), isOurs && error.code === 'OUTCOME_UNKNOWN')

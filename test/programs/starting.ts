@@ -24,7 +24,9 @@ export function judgeStart(world: World, session: Session, call: Call, key: stri
 }
 
 /** What was recorded does not run again (R4). */
-function refuseAgain(world: World, session: Session, { spec, finished, excused, authorised, claimedAt, endedAt }: Call): void {
+function refuseAgain(world: World, session: Session, { spec, finished, excused, authorised, claimedAt, endedAt, starts }: Call): void {
+  // What was recorded is that nobody knows: that is settled by running it again, its policy says.
+  if (spec.rerunAllowed && starts.at(-1)?.returned === false) return
   // A try that nobody waited for any more came to its end beside this one.
   if (endedAt > claimedAt) return
   if (world.loose || finished < (spec.twins ?? 1) || excused || authorised || isInsideRerun(world, spec.position)) return
@@ -91,7 +93,7 @@ function checkKey(world: World, call: Call, key: string | undefined, authorised:
   if (former) return
   for (const other of world.calls.values()) {
     // Let run in place of one in doubt that asked for the same, or that was not done: should that one land after all, the world can tell.
-    if (other === call || ((authorised || other.notDone) && isTwin(other.spec, call.spec))) continue
+    if (other === call || ((authorised || other.notDone || call.spec.rerunAllowed) && isTwin(other.spec, call.spec))) continue
     if (other.starts.some((start) => start.key === key)) world.violate('idempotency-key', `${position} and ${other.spec.position} share ${key}`)
   }
 }
