@@ -124,8 +124,8 @@ function judge(ledger: Ledger, call: GuardedCall, context: GuardContext): GuardV
       return { type: 'answer', outcome: known.outcome, consumes: { effects: [...effects, known.step.id], decisions } }
     }
     const doubtful = blockers.filter((b) => isInDoubt(b, context.isRunning))
-    // What an earlier attempt left in doubt is settled as the policy says; in this one its caller was told not to repeat it (R6).
-    const left = doubtful.filter((b) => b.token !== ledger.token && !b.superseded)
+    // What an earlier attempt told of as doubtful is settled as the policy says; in this one its caller was told not to repeat it (R6).
+    const left = doubtful.filter((b) => b.told === 'unknown' && b.toldIn !== ledger.token && !b.superseded)
     if (call.policy.onIncomplete === 'skip' && left.length > 0) return { type: 'skip', consumes }
     if (call.policy.onIncomplete === 'rerun' && left.length > 0) {
       effects.push(...left.map((b) => b.step.id))

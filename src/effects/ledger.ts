@@ -30,6 +30,8 @@ export interface Effect {
   outcome: Outcome | undefined
   /** What its caller was told: nothing yet, so its own call comes back and is answered; that the outcome is unknown; or the outcome. */
   told: 'nothing' | 'unknown' | 'outcome'
+  /** Fencing token of the attempt in which its caller was told so. */
+  toldIn: number
   /** No record of it answers any more. */
   superseded: boolean
   /** It was answered for: a decision or an answer used it up. */
@@ -110,6 +112,7 @@ export class Ledger {
           effect = this.#start(entry.step, entry.effect, { ...entry, idempotencyKey: '' }, seq)
         }
         end(effect, entry.outcome)
+        effect.toldIn = this.#token
         this.#track(effect)
         break
       }
@@ -178,6 +181,7 @@ export class Ledger {
       cause: undefined,
       outcome: undefined,
       told: 'nothing',
+      toldIn: -1,
       superseded: false,
       consumed: false,
     }
