@@ -47,7 +47,7 @@ export const divergence: readonly Mutant[] = [
     rule: 'R5',
     wrong: 'A step that does not say what it asks for replays after a result that may be another one now.',
     file: 'src/replay/machine.ts',
-    edits: [{ from: "!claim.hasInput && claim.kind !== 'model'", to: "!claim.hasInput && claim.kind === 'model'" }],
+    edits: [{ from: "!claim.hasInput && claim.place.type !== 'key'", to: "!claim.hasInput && claim.kind === 'model'" }],
     caughtBy: { file: 'src/replay/machine-divergence.test.ts', name: 'a read runs live after a result that was handed out without a record, and is another one now' },
   },
   {

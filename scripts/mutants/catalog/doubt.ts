@@ -15,7 +15,7 @@ export const doubt: readonly Mutant[] = [
     rule: 'R6',
     wrong: 'A call that was no longer waited for comes to its end, and nobody is told.',
     file: 'src/run/settle.ts',
-    edits: [{ from: "else drive.track(settle(drive, ticket.ref, 'late-result', settlement))", to: '' }],
+    edits: [{ from: "drive.track(settle(drive, ticket.ref, 'late-result', settlement))", to: '' }],
     caughtBy: { file: 'test/doubt.test.ts', name: 'a late result settles the doubt, and the next call is answered with it (B1)' },
   },
   {

@@ -18,7 +18,7 @@ export const suspend: readonly Mutant[] = [
     rule: 'R10',
     wrong: 'A tool whose inner step waits counts as at work, so the run never suspends.',
     file: 'src/run/drive.ts',
-    edits: [{ from: 'for (const path of [ref.id, ...around(ref.branch)]) held.add(path)', to: 'for (const path of [ref.id]) held.add(path)' }],
+    edits: [{ from: 'for (const { ref } of this.#waiting.keys()) for (const path of around(ref.branch)) held.add(path)', to: '' }],
     caughtBy: { file: 'test/nested.test.ts', name: 'suspends the run, although the tool around it is open, and goes on inside after the decision' },
   },
   {
@@ -42,7 +42,7 @@ export const suspend: readonly Mutant[] = [
     rule: 'R10',
     wrong: 'A run tells why it waits before that is written down.',
     file: 'src/runner/drive-attempt.ts',
-    edits: [{ from: "await close(opened, [{ type: 'suspended', reasons, resumeAt }]", to: "attempt.emit({ type: 'run-suspended', reasons, resumeAt })\n    await close(opened, [{ type: 'suspended', reasons, resumeAt }]" }],
+    edits: [{ from: "await close(opened, [{ type: 'suspended', reasons: reasons.map(keptReason), resumeAt }]", to: "attempt.emit({ type: 'run-suspended', reasons, resumeAt })\n    await close(opened, [{ type: 'suspended', reasons: reasons.map(keptReason), resumeAt }]" }],
     caughtBy: { file: 'test/durable.test.ts', name: 'nobody is told that the run is suspended' },
   },
   {
