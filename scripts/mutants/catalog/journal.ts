@@ -96,7 +96,7 @@ export const journal: readonly Mutant[] = [
     wrong: 'Each model step writes down its whole conversation.',
     file: 'src/ai-sdk/conversation.ts',
     edits: [{ from: '.step = step', to: '.step = undefined' }],
-    caughtBy: { file: 'test/growth.test.ts', name: 'is as long after sixty turns as after ten' },
+    caughtBy: { file: 'test/growth.test.ts', name: 'has a record in generateText that is as long after sixty turns as after ten' },
   },
   {
     name: 'request in the record of its failure',
