@@ -204,11 +204,11 @@ describe('after the handler has returned', () => {
   it('a step that is asked for is refused, and does not hang', async () => {
     const late = Promise.withResolvers<unknown>()
     const agent = defineAgent('a', async (run) => {
-      setTimeout(() => run.step('late', () => 1).then(late.resolve, late.reject), 5)
+      setTimeout(() => run.step('late', () => 1).then(late.resolve, late.resolve), 5)
       return 'done'
     })
     await createRunner({ agents: [agent], store: memoryStore() }).run(agent, 1, { runId: 'r' })
-    await expect(late.promise).rejects.toMatchObject({ code: 'BRANCH_ENDED' })
+    expect(await late.promise).toMatchObject({ code: 'BRANCH_ENDED' })
   })
 })
 
