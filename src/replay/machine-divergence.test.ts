@@ -140,8 +140,8 @@ describe('C11b, R5: a changed conversation', () => {
     const again = run.killed()
     again.do(request('hi', { tools: ['refund'] }))
     again.do(call('refund', 'x', '5', { effect: true }))
-    again.do(request(['hi', 'one'], { tools: ['refund'] }), 'B', [asks('refund', 'z', '7')])
-    expect(again.guard(again.ask(call('refund', 'z', '7', { effect: true })))).toMatchObject({ type: 'wait', effects: [{ step: { id: '0/c:y' } }] })
+    again.do(request(['hi', 'one'], { tools: ['refund'] }), 'B', [asks('refund', 'z', '7 euros')])
+    expect(again.guard(again.ask(call('refund', 'z', '7 euros', { effect: true })))).toMatchObject({ type: 'wait', effects: [{ step: { id: '0/c:y' } }] })
   })
 
   it('leaves branches beside it alone, and starts those afresh that it opens later', () => {
@@ -342,8 +342,8 @@ describe('R5: generations', () => {
     run.do(call('pay', 'call_0', 'all', { effect: true }))
 
     const again = run.killed()
-    expect(again.do(request('pay', { tools: ['pay'] }), 'ok', [asks('pay', 'call_0', 'all')])).toMatchObject({ id: '0', how: 'ran' })
-    const pay = again.ask(call('pay', 'call_0', 'all', { effect: true }))
+    expect(again.do(request('pay', { tools: ['pay'] }), 'ok', [asks('pay', 'call_0', 'all of it')])).toMatchObject({ id: '0', how: 'ran' })
+    const pay = again.ask(call('pay', 'call_0', 'all of it', { effect: true }))
     expect(again.guard(pay)).toMatchObject({ type: 'wait', why: 'repeat', effects: [{ step: { id: '1/c:call_0' } }] })
   })
 })

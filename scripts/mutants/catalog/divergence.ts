@@ -66,4 +66,20 @@ export const divergence: readonly Mutant[] = [
     edits: [{ from: "return place === undefined ? undefined : {", to: 'return place !== undefined || first ? undefined : {' }],
     caughtBy: { file: 'test/redo-stalled.test.ts', name: 'because its handler puts something into the prompt that it looks up outside of steps: advice, and no endless loop (C37)' },
   },
+  {
+    name: 'the same call at another place forgotten',
+    rule: 'R5',
+    wrong: 'What was done under another branch key is done again under the new one.',
+    file: 'src/effects/guard.ts',
+    edits: [{ from: ', ...twins(ledger, call, context)', to: '' }],
+    caughtBy: { file: 'test/moved.test.ts', name: 'is not made again without a question, where the key of its branch changed' },
+  },
+  {
+    name: 'rivals of a hole forgotten',
+    rule: 'R5',
+    wrong: 'A request that fills a hole does again what a later record of the same conversation did.',
+    file: 'src/replay/machine.ts',
+    edits: [{ from: 'if (verdict.type === \'live\' && rivals.length > 0)', to: 'if (verdict.type === \'live\' && rivals.length < 0)' }],
+    caughtBy: { file: 'src/replay/machine-divergence.test.ts', name: 'a request that fills a hole does not do again what a later record of the very same conversation did' },
+  },
 ]

@@ -106,4 +106,20 @@ export const doubt: readonly Mutant[] = [
     edits: [{ from: 'question: `resolve ${step} ${asked}`', to: 'question: null' }],
     caughtBy: { file: 'test/doubt.test.ts', name: 'takes one decision only' },
   },
+  {
+    name: 'started while on its way',
+    rule: 'R6',
+    wrong: 'A step of a try that nobody waits for is started again by the next try.',
+    file: 'src/effects/guard.ts',
+    edits: [{ from: 'if (context.underWay.has(call.step)) return { type: \'hold\' }', to: '' }],
+    caughtBy: { file: 'test/nested.test.ts', name: 'is not made twice: the next try waits for what the first one left on its way, and has its result' },
+  },
+  {
+    name: 'one decision for another call',
+    rule: 'R6',
+    wrong: 'What somebody said of one call answers another one, with other arguments.',
+    file: 'src/effects/decision.ts',
+    edits: [{ from: 'taken.decision.type === \'rerun\' || asksTheSame(taken, call)', to: 'taken.step !== \'\'' }],
+    caughtBy: { file: 'src/effects/guard.test.ts', name: 'passes by what was to be done about what blocks it, and is not answered with its result, when it asks for something else' },
+  },
 ]

@@ -106,4 +106,12 @@ export const journal: readonly Mutant[] = [
     edits: [{ from: "if (!('requestBodyValues' in error)) return error", to: 'if (error) return error' }],
     caughtBy: { file: 'test/streams.test.ts', name: 'keep what the request was out of the record of its failure (R17)' },
   },
+  {
+    name: 'what comes first is lost',
+    rule: 'R3',
+    wrong: 'What is to be written first is forgotten when it is said while another write is on its way.',
+    file: 'src/journal/writer.ts',
+    edits: [{ from: 'const ahead = [...this.#ahead]', to: 'const ahead = this.#ahead' }],
+    caughtBy: { file: 'src/journal/writer.test.ts', name: 'puts what has to come first before the next write, also what is said so while another one is on its way' },
+  },
 ]

@@ -13,7 +13,6 @@ import type { SqliteStoreOptions } from '../sqlite.ts'
 import { createFile } from './create.ts'
 import { sqliteFileFaults } from './integrity.ts'
 import { FORMAT } from './schema.ts'
-import { isLowestNode } from '../../../test/support/versions.ts'
 
 const JOURNAL = Array.from({ length: 24 }, (_, index) => entry(index + 1, `${index + 1} ${'x'.repeat(index * 400)}`))
 
@@ -138,7 +137,7 @@ describe('a file in the middle of a checkpoint', () => {
     }
   })
 
-  it.skipIf(isLowestNode)('is STORE_FOREIGN when it is another program\'s, whose file and log stay as they are', async () => {
+  it('is STORE_FOREIGN when it is another program\'s, whose file and log stay as they are', async () => {
     const file = join(newFolder(), 'app.db')
     const database = new DatabaseSync(file)
     database.exec('PRAGMA journal_mode = WAL; CREATE TABLE notes (text)')
@@ -185,7 +184,7 @@ describe('what a file says by itself', () => {
 })
 
 describe('a store that only reads, opened while nobody writes', () => {
-  it.skipIf(isLowestNode)('sees what is then written, through checkpoints, and leaves nothing beside the file', async () => {
+  it('sees what is then written, through checkpoints, and leaves nothing beside the file', async () => {
     const file = put(await killed())
     await journalIn(file)
     const reading = sqliteStore(file, { readOnly: true })
@@ -203,7 +202,7 @@ describe('a store that only reads, opened while nobody writes', () => {
     expect(readdirSync(join(file, '..'))).toEqual(['runs.db'])
   })
 
-  it.skipIf(process.platform === 'win32' || isLowestNode)('reads where no log may be made', async () => {
+  it.skipIf(process.platform === 'win32')('reads where no log may be made', async () => {
     const file = put(await killed())
     await journalIn(file)
     const copy = join(newFolder(), 'runs.db')
@@ -217,7 +216,7 @@ describe('a store that only reads, opened while nobody writes', () => {
 })
 
 describe('a rollback journal that a killed program left', () => {
-  it.skipIf(isLowestNode)('is played back when the file is opened', async () => {
+  it('is played back when the file is opened', async () => {
     const file = put(await killed())
     await journalIn(file)
     const rolled = await killedInRollback(file)

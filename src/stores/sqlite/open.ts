@@ -6,7 +6,7 @@ import type { DatabaseSync } from 'node:sqlite'
 import { HoldfastError } from '../../errors.ts'
 import { createFile } from './create.ts'
 import { corrupt, isBusy, storeFailure } from './failure.ts'
-import { checkFormat, identify, notDatabase, openUntouched } from './identity.ts'
+import { checkFormat, identify, notDatabase, openImmutable } from './identity.ts'
 import { loadSqlite } from './load.ts'
 import { migrateFile } from './migrate.ts'
 import { FORMAT } from './schema.ts'
@@ -115,7 +115,8 @@ function connectToRead(file: string): DatabaseSync {
 function openToRead(file: string): DatabaseSync {
   const { DatabaseSync } = loadSqlite()
   if (existsSync(`${file}-wal`) || existsSync(`${file}-journal`)) return new DatabaseSync(file, { readOnly: true })
-  return mayWrite(file) && mayWrite(dirname(file)) ? new DatabaseSync(file) : openUntouched(file)
+  if (mayWrite(file) && mayWrite(dirname(file))) return new DatabaseSync(file)
+  return openImmutable(file) ?? new DatabaseSync(file, { readOnly: true })
 }
 
 function mayWrite(path: string): boolean {
