@@ -30,9 +30,13 @@ function inWords(what: string, loop: Loop): string {
   return replayed === first ? 'yes' : replayed < first ? 'yes, less often' : `${replayed} times for ${first}`
 }
 
-describe.skipIf(isLowestAi)('the table of callbacks in docs/reliability.md', () => {
+/** What the lowest `ai` does not call, by loop: it came later. */
+const LATER: Readonly<Record<string, readonly Loop[]>> = { '`repairToolCall`': LOOPS, '`onStepError`': LOOPS, '`onInputStart`': ['generateText'] }
+const isAbsent = (what: string, loop: Loop): boolean => isLowestAi && (LATER[what]?.includes(loop) ?? false)
+
+describe('the table of callbacks in docs/reliability.md', () => {
   it.each(rows)('says how it is: %s', (what, said) => {
-    expect({ generateText: inWords(what, 'generateText'), streamText: inWords(what, 'streamText') }).toEqual(said)
+    for (const loop of LOOPS) expect(inWords(what, loop), loop).toBe(isAbsent(what, loop) ? '-' : said[loop])
   })
 
   it('has all that was called', () => {
@@ -40,6 +44,6 @@ describe.skipIf(isLowestAi)('the table of callbacks in docs/reliability.md', () 
     const named = rows.map(([what]) => what)
     expect([...new Set(called)].filter((what) => !named.includes(what))).toEqual([])
     // Not called at all when the request of a stream fails for good: the table says so.
-    expect(named.filter((what) => !called.includes(what))).toEqual(['`onError` of `streamText`'])
+    expect(named.filter((what) => !called.includes(what) && !LOOPS.every((loop) => isAbsent(what, loop)))).toEqual(['`onError` of `streamText`'])
   })
 })

@@ -6,7 +6,6 @@ import { createRunner, defineAgent, memoryStore, type Run, type RunnerOptions, t
 import { failingOnce } from './support/failing-once.ts'
 import { testModel } from './support/model.ts'
 import { STORES, type Place } from './support/stores.ts'
-import { isLowestAi } from './support/versions.ts'
 
 const KEY = 'sk_live_4eC39HqLyjWDarjtT1'
 const ODD = 'pa"ss\\word ä'
@@ -26,7 +25,7 @@ describe.each(STORES)('in a $kind store', ({ make }) => {
     for (const text of CLEAR) expect(bytes).not.toContain(text)
   }
 
-  it.each(isLowestAi ? (['generateText'] as const) : (['generateText', 'streamText'] as const))('a secret in input, arguments, results, responses and errors of %s is stored by its name, and whole in the run, live and replayed (C26)', async (mode) => {
+  it.each(['generateText', 'streamText'] as const)('a secret in input, arguments, results, responses and errors of %s is stored by its name, and whole in the run, live and replayed (C26)', async (mode) => {
     const fail = failingOnce()
     const model = testModel((turn) => {
       if (turn === 0) return { text: `I use ${KEY}.`, calls: [{ id: 'c1', tool: 'login', input: { [KEY]: { password: ODD } } }, { id: 'c2', tool: 'fails', input: { url: `https://a.b/?k=${encodeURIComponent(ODD)}` } }] }
@@ -35,14 +34,14 @@ describe.each(STORES)('in a $kind store', ({ make }) => {
     const seen: unknown[] = []
     const agent = defineAgent('a', async (run: Run, input: { auth: string }) => {
       const tools: ToolSet = run.tools({
-        login: tool({ inputSchema: z.record(z.string(), z.unknown()), execute: async (given) => ({ token: `Bearer ${KEY}`, given, at: new Date(0) }) }),
+        login: tool({ inputSchema: z.record(z.string(), z.unknown()), execute: async (given) => ({ token: `Bearer ${KEY}`, given }) }),
         fails: tool({ inputSchema: z.object({ url: z.string() }), execute: async (): Promise<string> => { throw new Error(`401 for ${KEY} and ${ODD}`) } }),
       }, { fails: { idempotent: true } })
       const options = { model: run.model(model), tools, system: `The key is ${KEY}`, prompt: `Log in with ${input.auth}`, stopWhen: isStepCount(3) }
       const result = mode === 'generateText' ? await generateText(options) : streamText(options)
       const [text, steps] = [await result.text, await result.steps]
-      const read = await run.read('look', () => ({ error: new Error(`for ${KEY}`, { cause: ODD }) }))
-      seen.push(JSON.parse(JSON.stringify([input, text, steps.flatMap(({ content }) => content.filter((part) => part.type !== 'text')), read.error.message, read.error.cause])))
+      const read = await run.read('look', () => ({ error: new Error(`for ${KEY}`, { cause: ODD }), at: new Date(0) }))
+      seen.push(JSON.parse(JSON.stringify([input, text, steps.flatMap(({ content }) => content.filter((part) => part.type !== 'text')), read.error.message, read.error.cause, read.at])))
       fail()
       return { text, auth: input.auth }
     })
