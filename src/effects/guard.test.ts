@@ -47,21 +47,19 @@ class Scene {
   /** Paths under which nothing can be asked for any more. */
   readonly gone = new Set<string>()
   readonly underWay = new Set<string>()
-  /** Steps that nobody has asked for in this drive. */
-  readonly unclaimed = new Set<string>()
   /** The next attempt begins. */
   resumed(): this {
     return this.#apply({ type: 'attempt-started', at: 8, attempt: 2, token: 2, version: '1', former: 'dead' })
   }
-  /** Records that nobody has asked for, and that the call may be one of. */
-  rivals: string[] = []
+  /** Steps that nobody has asked for, and that the call may be, at another place. */
+  elsewhere: string[] = []
   /** What other calls are using up. */
   readonly taken = { effects: new Set<string>(), decisions: new Set<number>() }
   ask(step: string, { args = 'order 1', key = '', ...policy }: { args?: string; key?: string } & Partial<EffectPolicy> = {}): GuardVerdict {
     return guard(
       this.ledger,
       { step, branch: '', ref: { name: 'refund', key }, fingerprint: args, policy: { onIncomplete: 'refuse', allowRepeat: false, keyed: false, ...policy } },
-      { isRunning: (id) => this.running.has(id), asked: this.asked, taken: this.taken, isGone: (step) => this.gone.has(step), rivals: this.rivals, underWay: this.underWay, isUnclaimed: (step) => this.unclaimed.has(step) },
+      { isRunning: (id) => this.running.has(id), asked: this.asked, taken: this.taken, isGone: (step) => this.gone.has(step), elsewhere: this.elsewhere.map((id) => this.ledger.effects.get(id)!), underWay: this.underWay },
     )
   }
   /** Carries a verdict out as `run/` does: what it consumes, then the start. */
@@ -371,21 +369,12 @@ describe('a call that would repeat a superseded effect (C11b, C38)', () => {
     expect(scene().started('a').decided('a', 'rerun').superseded('a').ask('b')).toEqual(startOf(['a'], [1]))
   })
 
-  it('is asked about what another record did that it may be itself, at another turn, as long as nobody has claimed that one', () => {
+  it('is asked about what another record did that it may be itself, at another place, as long as nobody has asked for that one', () => {
     const twin = scene().done('1/c:a')
     expect(twin.ask('0/c:b')).toEqual(startOf())
-    expect(Object.assign(twin, { rivals: ['1'] }).ask('0/c:b')).toEqual(waitOf('repeat', '1/c:a'))
+    expect(Object.assign(twin, { elsewhere: ['1/c:a'] }).ask('0/c:b')).toEqual(waitOf('repeat', '1/c:a'))
     expect(twin.ask('0/c:b', { allowRepeat: true })).toEqual(startOf())
     expect(twin.decided('0/c:b', 'rerun').ask('0/c:b')).toEqual(startOf(['1/c:a'], [1]))
-  })
-
-  it('is asked about the very same call at a place where nobody has asked for it', () => {
-    const moved = scene().done('b:x#0/0/c:a')
-    moved.unclaimed.add('b:x#0/0/c:a')
-    expect(moved.ask('b:y#0/0/c:b')).toEqual(waitOf('repeat', 'b:x#0/0/c:a'))
-    expect(moved.ask('b:y#0/0/c:b', { args: 'order 2' })).toEqual(startOf())
-    expect(moved.ask('b:y#0/0/c:b', { allowRepeat: true })).toEqual(startOf())
-    expect(scene().done('b:x#0/0/c:a').ask('b:y#0/0/c:b')).toEqual(startOf())
   })
 
   it('stands again when its record is superseded after it was used up: nobody was asked about making it once more', () => {

@@ -1,8 +1,8 @@
 /** The guard: whether a step with effects may start now, is answered, is asked about, or waits (R5, R6). Pure. */
 import type { EffectRef, Outcome } from '../journal/entry.ts'
-import { clearedBy, decisionAbout, decisionFor, decisionOf, holdsFor, sameEffect, type DecisionContext } from './decision.ts'
+import { clearedBy, decisionAbout, decisionFor, decisionOf, holdsFor, type DecisionContext } from './decision.ts'
 import { isExpected, isInDoubt, isUnknown } from './doubt.ts'
-import { isWithin, turnOf } from '../replay/identity.ts'
+import { turnOf } from '../replay/identity.ts'
 import { wouldBeRepeated, type Effect, type Ledger, type TakenDecision } from './ledger.ts'
 
 /** What a tool's policy says about effects. */
@@ -52,10 +52,8 @@ export interface GuardContext {
   readonly underWay: ReadonlySet<string>
   /** Nothing can be asked for under this path any more. */
   readonly isGone: (step: string) => boolean
-  /** Records that nobody has asked for yet, and that the call may be one of, or stand in, at another turn: what they did would be done again. */
-  readonly rivals: readonly string[]
-  /** Nobody has asked for the step in this drive, nor for one that holds and answers it: the call may be that one, at another place. */
-  readonly isUnclaimed: ((step: string) => boolean) | undefined
+  /** Effects of records that nobody has asked for yet, and that the call may be, at another place: what they did would be done again. */
+  readonly elsewhere: readonly Effect[]
 }
 
 export function guard(ledger: Ledger, call: GuardedCall, context: GuardContext): GuardVerdict {
@@ -145,25 +143,15 @@ const isAskedAgain = ({ step, fingerprint }: Effect, call: GuardedCall): boolean
 
 /** Effects of the same name and key that stand in the way of a new start. */
 function blockersOf(ledger: Ledger, call: GuardedCall, context: GuardContext): Effect[] {
-  return [...new Set([...ledger.standing(call.ref), ...ofRivals(ledger, call, context), ...twins(ledger, call, context)])].filter((effect) => {
+  return [...new Set([...ledger.standing(call.ref), ...context.elsewhere])].filter((effect) => {
     if (effect.step.id === call.step || context.taken.effects.has(effect.step.id)) return false
     // Its own call comes back and is settled, by a decision or by running again, before this call or after it: two that were
     // interrupted side by side must not wait for each other.
     if (isExpected(effect) && isSettledByItsCall(ledger, effect, call.policy)) return false
     if (isInDoubt(effect, context.isRunning)) return !(effect.superseded && call.policy.allowRepeat === true)
-    return wouldBeRepeated(effect) ? !(effect.superseded && call.policy.allowRepeat) : isDone(effect) && !call.policy.allowRepeat
+    return wouldBeRepeated(effect) ? !(effect.superseded && call.policy.allowRepeat) : !call.policy.allowRepeat && context.elsewhere.includes(effect)
   })
 }
-
-/** Made, and its record may still answer its own call. */
-const isDone = ({ state, consumed }: Effect): boolean => state === 'completed' && !consumed
-
-/** The very same call, recorded, at a place where nobody has asked for it. */
-const twins = (ledger: Ledger, { ref, fingerprint, policy }: GuardedCall, { isUnclaimed }: GuardContext): Effect[] =>
-  isUnclaimed ? ledger.alike(ref, fingerprint, policy.keyed).filter((effect) => isDone(effect) && isUnclaimed(effect.step.id)) : []
-
-const ofRivals = (ledger: Ledger, { ref }: GuardedCall, { rivals }: GuardContext): Effect[] =>
-  rivals.length === 0 ? [] : [...ledger.effects.values()].filter((effect) => sameEffect(effect.ref, ref) && isDone(effect) && rivals.some((rival) => isWithin(effect.step.id, rival)))
 
 function isSettledByItsCall(ledger: Ledger, effect: Effect, policy: EffectPolicy): boolean {
   const decided = decisionAbout(ledger, effect.step.id, { isTaken: () => false })

@@ -41,6 +41,9 @@ export interface Effect {
 /** Known to have happened, though its caller does not know or no record says so any more: another start would repeat it unawares. */
 export const wouldBeRepeated = (effect: Effect): boolean => effect.state === 'completed' && (effect.superseded || effect.told === 'unknown')
 
+/** It happened, and its record may still answer its own call. */
+export const isDone = ({ state, told, superseded, consumed }: Effect): boolean => state === 'completed' && told === 'outcome' && !superseded && !consumed
+
 /** There is a stored result that another call may be answered with. */
 export const hasResult = ({ outcome }: Effect): boolean => outcome?.type === 'value'
 
@@ -62,8 +65,6 @@ export class Ledger {
   readonly decisions: TakenDecision[] = []
   /** By name and key, the effects that may stand in the way of another start: few, however long the run. */
   readonly #standing = new Map<string, Set<Effect>>()
-  /** By name and key, and by arguments too: the effects of every call that asked for the same. */
-  readonly #asked = new Map<string, Effect[]>()
   /** By path, the steps with effects at and below it. */
   readonly #within = new Map<string, Set<string>>()
   /** By name, key and arguments: calls that failed or were not done, and whose idempotency key no later one has taken over. */
@@ -73,11 +74,6 @@ export class Ledger {
   /** Fencing token of the newest attempt. */
   get token(): number {
     return this.#token
-  }
-
-  /** Effects of calls that ask for the same: of one `effectKey` where there is one, else with the same arguments. Oldest first. */
-  alike(ref: EffectRef, fingerprint: string, keyed: boolean): readonly Effect[] {
-    return (this.#asked.get(keyed ? keyOf(ref) : askOf(ref, fingerprint)) ?? []).filter((effect) => this.effects.get(effect.step.id) === effect)
   }
 
   /** Effects of one name and key that are running, in doubt, superseded or settled behind their caller's back, and not consumed. */
@@ -192,11 +188,6 @@ export class Ledger {
       else this.#within.set(path, new Set([step.id]))
     }
     this.#track(effect)
-    for (const ask of [askOf(ref, entry.fingerprint), ...(ref.key === '' ? [] : [keyOf(ref)])]) {
-      const same = this.#asked.get(ask)
-      if (same) same.push(effect)
-      else this.#asked.set(ask, [effect])
-    }
     return effect
   }
 

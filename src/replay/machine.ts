@@ -4,16 +4,17 @@
  * touches nothing; `run/` carries out what it says.
  */
 import { guard, type GuardContext, type GuardVerdict } from '../effects/guard.ts'
+import type { Effect } from '../effects/ledger.ts'
 import type { AskedCall } from '../journal/entry.ts'
 import { Branch } from './branch.ts'
 import type { Claim, Note, Ticket, Verdict } from './claim.ts'
-import { Claimed } from './claimed.ts'
 import type { History, StepRecord } from './history.ts'
 import { approved, isCalled, keyed, MAIN, numbered, parentOf } from './identity.ts'
 import { asksTheSame, matchNumbered } from './match.ts'
 import { Order, type Next } from './order.ts'
 import { divergenceReason } from './reason.ts'
 import { ambiguity, REFUSED, repeatedCall } from './refusal.ts'
+import { Unclaimed } from './unclaimed.ts'
 import { warningsOf } from './warning.ts'
 
 export class Machine {
@@ -24,7 +25,7 @@ export class Machine {
   readonly #branches = new Map<string, Branch>()
   /** Steps whose code runs right now. */
   readonly #running = new Set<string>()
-  readonly #claimed = new Claimed()
+  readonly #unclaimed: Unclaimed
   /** By step that filled a hole, the records of its branch that ask for the very same. */
   readonly #rivals = new Map<string, readonly string[]>()
   #event = 0
@@ -34,6 +35,7 @@ export class Machine {
     this.#history = history
     this.#configsBefore = new Set(history.configs.keys())
     this.#order = new Order(history.expected())
+    this.#unclaimed = new Unclaimed(history.ledger)
     this.#branches.set(MAIN, new Branch(MAIN, undefined, history, 0))
   }
 
@@ -101,14 +103,21 @@ export class Machine {
   }
 
   /** Whether a step with effects may start. Asked again after each `reconcile` and each new decision. */
-  guard(ticket: Ticket, context: Omit<GuardContext, 'isRunning' | 'isGone' | 'rivals' | 'isUnclaimed'>): GuardVerdict {
+  guard(ticket: Ticket, context: Omit<GuardContext, 'isRunning' | 'isGone' | 'elsewhere'>): GuardVerdict {
     const { effect, fingerprint } = ticket.claim
     if (!effect) return { type: 'start', consumes: { effects: [], decisions: [] } }
     return guard(
       this.#history.ledger,
       { step: ticket.ref.id, branch: ticket.ref.branch, ref: { name: effect.name, key: effect.key }, fingerprint: fingerprint ?? '', policy: effect.policy },
-      { ...context, isRunning: (step) => this.#running.has(step), isGone: (step) => this.#history.isGone(step), rivals: this.#rivalsOf(ticket), isUnclaimed: !ticket.claim.hasInput || this.#isAskedByRecord(ticket) ? undefined : (step) => !this.#claimed.has(step) },
+      { ...context, isRunning: (step) => this.#running.has(step), isGone: (step) => this.#history.isGone(step), elsewhere: this.#elsewhere(ticket, effect) },
     )
+  }
+
+  /** Effects of records that nobody has asked for, and that the call may be: it asks for the very same, or may stand in a step that does. */
+  #elsewhere(ticket: Ticket, { name, key, policy }: NonNullable<Claim['effect']>): readonly Effect[] {
+    const { hasInput, fingerprint } = ticket.claim
+    const isKnown = !hasInput || this.#isAskedByRecord(ticket)
+    return this.#unclaimed.of({ name, key }, (effect) => !isKnown && (policy.keyed || effect.fingerprint === fingerprint), this.#rivalsOf(ticket))
   }
 
   /** The recorded response asks for the call: it is that one and no other. */
@@ -116,7 +125,7 @@ export class Machine {
     return isCalled(ref.id) && within.tickets.findLast((ticket) => ticket.ref.id === parentOf(ref.id))?.record?.end !== undefined
   }
 
-  /** Records that nobody has claimed, and that may be of this step, or of one that it stands in: what they hold may be what it is about to do. */
+  /** Records that nobody has claimed, and that may be of this step, or of one that it stands in. */
   #rivalsOf(ticket: Ticket): readonly string[] {
     const rivals: string[] = []
     for (let path: string | undefined = this.#rivals.size > 0 ? ticket.ref.id : undefined; path !== undefined; path = parentOf(path)) rivals.push(...(this.#rivals.get(path) ?? []))
@@ -224,7 +233,7 @@ export class Machine {
         const why = match.changed.length > 0
           ? `the configuration changed (${match.changed.join(', ')})`
           : divergenceReason(claim, match.record, (id) => this.#history.records.get(id))
-        const ids = this.#unclaimed(branch)
+        const ids = this.#leftOf(branch)
         branch.diverged = true
         const note: Note = { type: 'superseded', by: 'divergence', step: match.record?.ref.id ?? this.#history.current(place), reason: why, ids }
         this.#supersede(note)
@@ -300,7 +309,7 @@ export class Machine {
   #open(branch: Branch, ticket: Ticket): void {
     branch.open.add(ticket)
     branch.tickets.push(ticket)
-    this.#claimed.add(ticket)
+    this.#unclaimed.settle(ticket)
   }
 
   #delivered(ticket: Ticket): void {
@@ -326,7 +335,7 @@ export class Machine {
   }
 
   /** Everything of a branch that the journal has and that was not asked for: steps, calls of its responses, branches that were not opened. */
-  #unclaimed(branch: Branch): string[] {
+  #leftOf(branch: Branch): string[] {
     const claimed = new Set(branch.tickets.map((ticket) => ticket.ref.id))
     const responses = branch.tickets.filter((ticket) => ticket.ref.kind === 'model').map((ticket) => ticket.ref.id)
     return [branch.path, ...responses]

@@ -70,8 +70,8 @@ export const divergence: readonly Mutant[] = [
     name: 'the same call at another place forgotten',
     rule: 'R5',
     wrong: 'What was done under another branch key is done again under the new one.',
-    file: 'src/effects/guard.ts',
-    edits: [{ from: ', ...twins(ledger, call, context)', to: '' }],
+    file: 'src/replay/machine.ts',
+    edits: [{ from: '!isKnown && (policy.keyed ||', to: 'isKnown && (policy.keyed ||' }],
     caughtBy: { file: 'test/moved.test.ts', name: 'is not made again without a question, where the key of its branch changed' },
   },
   {

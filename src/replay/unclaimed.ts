@@ -1,0 +1,44 @@
+/**
+ * Effects of earlier drives whose records nobody has asked for yet in this one: a call that runs live elsewhere may be one of them, at another
+ * place (R5). What is asked for leaves, so it is small where there is much that runs live.
+ */
+import { isDone, type Effect, type Ledger } from '../effects/ledger.ts'
+import type { EffectRef } from '../journal/entry.ts'
+import type { Ticket } from './claim.ts'
+import { isWithin, parentOf } from './identity.ts'
+
+export class Unclaimed {
+  /** By name and key, and by step. */
+  readonly #effects = new Map<string, Map<string, Effect>>()
+  /** Steps that a record answers together with all that they hold. */
+  readonly #whole = new Set<string>()
+
+  constructor(ledger: Ledger) {
+    for (const effect of ledger.effects.values()) {
+      if (!isDone(effect)) continue
+      const ref = refOf(effect.ref)
+      const same = this.#effects.get(ref)
+      if (same) same.set(effect.step.id, effect)
+      else this.#effects.set(ref, new Map([[effect.step.id, effect]]))
+    }
+  }
+
+  /** The step was asked for. */
+  settle({ ref, record, claim }: Ticket): void {
+    if (claim.effect) this.#effects.get(refOf(claim.effect))?.delete(ref.id)
+    if (record?.end && ref.kind !== 'model') this.#whole.add(ref.id)
+  }
+
+  /** Of an effect, those that the call may be: by what it asks (where it says that), or because they lie below one of `rivals`. */
+  of(ref: EffectRef, asksTheSame: (effect: Effect) => boolean, rivals: readonly string[]): Effect[] {
+    const unclaimed = [...(this.#effects.get(refOf(ref))?.values() ?? [])]
+    return unclaimed.filter((effect) => isDone(effect) && (asksTheSame(effect) || rivals.some((rival) => isWithin(effect.step.id, rival))) && !this.#isHeld(effect.step.id))
+  }
+
+  #isHeld(step: string): boolean {
+    for (let path = parentOf(step); path !== undefined; path = parentOf(path)) if (this.#whole.has(path)) return true
+    return false
+  }
+}
+
+const refOf = ({ name, key }: EffectRef): string => JSON.stringify([name, key])
