@@ -102,6 +102,8 @@ export class Call {
     this.consumed = false
     this.notDone = false
     this.answered = undefined
+    this.knownDone = undefined
+    this.lateIn = undefined
   }
 }
 
