@@ -5,7 +5,7 @@ import { HELP, readOptions, type Options } from './crash/options.ts'
 import type { PaymentVerdict } from './crash/payment-trial.ts'
 import { POINTS } from './crash/points.ts'
 import { complaints, header, LEGEND, rowOf, totalsOf, totalsText } from './crash/report.ts'
-import { UsageError } from './usage.ts'
+import { runScript } from './usage.ts'
 
 /** At most so often something is said while the random kills are made, ms. */
 const PROGRESS_MS = 10_000
@@ -49,9 +49,4 @@ function watching(options: Options, tell: (line: string) => void): NonNullable<P
   }
 }
 
-try {
-  process.exitCode = await main(process.argv.slice(2))
-} catch (error) {
-  process.stderr.write(`${error instanceof UsageError ? `${error.message}\nSee npm run crash -- --help` : String(error instanceof Error ? error.stack : error)}\n`)
-  process.exitCode = error instanceof UsageError ? 2 : 1
-}
+await runScript('crash', main)

@@ -6,13 +6,26 @@
  * What it finds goes into test/fuzz/corpus, once it is mended (docs/testing.md).
  */
 import { randomInt } from 'node:crypto'
-import { parseArgs } from 'node:util'
 import { Worker } from 'node:worker_threads'
 import { judgeCuts, written } from '../test/fuzz/cut.ts'
 import type { Task, Told } from '../test/fuzz/worker.ts'
-import { integer, UsageError } from './usage.ts'
+import { integer, runScript, valuesOf } from './usage.ts'
 
-const USAGE = 'usage: fuzz [--journals N] [--seed S] [--from K] [--files N] | --every-byte'
+const HELP = `Usage: npm run fuzz -- [options]
+
+  --journals N   how many cases (default 10000)
+  --seed S       the same cases again (default: a random one, printed)
+  --from K       begins with case K
+  --files N      each Nth case is about the bytes of a SQLite file (default 50)
+  --every-byte   cuts the log of a small SQLite store at each byte instead
+  --help         this text
+
+Examples:
+  npm run fuzz -- --journals 100000 --seed 7
+  npm run fuzz -- --seed 7 --from 4711 --journals 1
+  npm run fuzz -- --every-byte
+
+Exit codes: 0 nothing broke, 1 a violation, 2 wrong usage.`
 /** A case takes milliseconds. */
 const HANGS_MS = 60_000
 const SHOWN = 10
@@ -25,14 +38,19 @@ interface Options {
   readonly everyByte: boolean
 }
 
-function options(): Options {
-  const { values } = parseArgs({ options: { 'every-byte': { type: 'boolean', default: false }, journals: { type: 'string' }, seed: { type: 'string' }, from: { type: 'string' }, files: { type: 'string' } } })
+const flag = { type: 'boolean' } as const
+const text = { type: 'string' } as const
+
+/** @returns undefined where help is asked for. @throws UsageError. */
+function readOptions(args: readonly string[]): Options | undefined {
+  const values = valuesOf(args, { 'every-byte': flag, journals: text, seed: text, from: text, files: text, help: flag })
+  if (values.help) return undefined
   return {
     journals: integer('--journals', values.journals, 10_000),
     seed: integer('--seed', values.seed, randomInt(1_000_000)),
     from: integer('--from', values.from, 0),
     files: Math.max(1, integer('--files', values.files, 50)),
-    everyByte: values['every-byte'],
+    everyByte: values['every-byte'] ?? false,
   }
 }
 
@@ -88,11 +106,13 @@ async function run({ journals, seed, from, files }: Options): Promise<number> {
   return violations === 0 ? 0 : 1
 }
 
-try {
-  const given = options()
-  process.exitCode = await (given.everyByte ? cutEverywhere() : run(given))
-} catch (error) {
-  if (!(error instanceof UsageError) && !(error instanceof TypeError)) throw error
-  console.error(`${error.message}\n${USAGE}`)
-  process.exitCode = 2
+async function main(args: readonly string[]): Promise<number> {
+  const options = readOptions(args)
+  if (!options) {
+    console.log(HELP)
+    return 0
+  }
+  return options.everyByte ? cutEverywhere() : run(options)
 }
+
+await runScript('fuzz', main)

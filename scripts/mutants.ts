@@ -4,9 +4,10 @@
  */
 import { CheckFailure } from './check/failure.ts'
 import { catalog } from './mutants/catalog/index.ts'
-import { chosen, HELP, readOptions, UsageError } from './mutants/options.ts'
+import { chosen, HELP, readOptions } from './mutants/options.ts'
 import { complaintOf, listOf, tableOf } from './mutants/report.ts'
 import { runMutants } from './mutants/run.ts'
+import { runScript } from './usage.ts'
 
 async function main(args: readonly string[]): Promise<number> {
   const options = readOptions(args)
@@ -38,10 +39,4 @@ function interrupted(): AbortSignal {
   return controller.signal
 }
 
-try {
-  process.exitCode = await main(process.argv.slice(2))
-} catch (error) {
-  const isUsage = error instanceof UsageError
-  process.stderr.write(`${isUsage ? `${error.message}\nSee npm run mutants -- --help` : error instanceof CheckFailure ? error.message : String(error instanceof Error ? error.stack : error)}\n`)
-  process.exitCode = isUsage ? 2 : 1
-}
+await runScript('mutants', main)

@@ -1,7 +1,6 @@
 /** The command line of `npm run crash`. */
-import { parseArgs } from 'node:util'
 import { systemRandom } from '../../src/core/random.ts'
-import { integer, UsageError } from '../usage.ts'
+import { integer, UsageError, valuesOf } from '../usage.ts'
 import { POINTS, type Point } from './points.ts'
 import { POLICY_NAMES, QUICK_POLICIES, type PolicyName } from './policies.ts'
 import type { Dropped } from './protocol.ts'
@@ -58,7 +57,7 @@ Exit codes: 0 all as it must be, 1 a violation, 2 wrong usage.`
 
 /** @returns undefined where help is asked for. @throws UsageError. */
 export function readOptions(args: readonly string[]): Options | undefined {
-  const { values } = parsed(args)
+  const values = valuesOf(args, OPTIONS)
   if (values.help) return undefined
   const point = oneOf('--point', values.point, POINTS)
   const policy = oneOf('--policy', values.policy, POLICY_NAMES)
@@ -84,12 +83,6 @@ function oneOf<T extends string>(name: string, text: string | undefined, allowed
   return found
 }
 
-function parsed(args: readonly string[]) {
-  const flag = { type: 'boolean' } as const
-  const text = { type: 'string' } as const
-  try {
-    return parseArgs({ args: [...args], options: { quick: flag, kills: text, seed: text, kill: text, point: text, policy: text, drop: text, json: flag, help: flag } })
-  } catch (error) {
-    throw new UsageError(error instanceof Error ? error.message : String(error))
-  }
-}
+const flag = { type: 'boolean' } as const
+const text = { type: 'string' } as const
+const OPTIONS = { quick: flag, kills: text, seed: text, kill: text, point: text, policy: text, drop: text, json: flag, help: flag }

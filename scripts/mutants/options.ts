@@ -1,5 +1,5 @@
 /** The command line of `npm run mutants`. */
-import { parseArgs } from 'node:util'
+import { UsageError, valuesOf } from '../usage.ts'
 import { RULES, type Mutant } from './mutant.ts'
 
 export interface Options {
@@ -28,11 +28,9 @@ Examples:
 
 Exit codes: 0 all caught, 1 a survivor, a test that fails by itself, or a mutant that no longer applies, 2 wrong usage.`
 
-export class UsageError extends Error {}
-
 /** @returns undefined where help is asked for. @throws UsageError. */
 export function readOptions(args: readonly string[]): Options | undefined {
-  const { help, ...values } = parsed(args)
+  const { help, ...values } = valuesOf(args, OPTIONS)
   if (help) return undefined
   const rule = values.rule?.toUpperCase()
   if (rule !== undefined && !(RULES as readonly string[]).includes(rule)) throw new UsageError(`--rule must be one of ${RULES.join(', ')}, got ${values.rule}`)
@@ -46,12 +44,6 @@ export function chosen(catalog: readonly Mutant[], { only, rule }: Pick<Options,
   throw new UsageError(`no mutant ${[only === undefined ? '' : `of the name "${only}"`, rule === undefined ? '' : `of rule ${rule}`].filter(Boolean).join(' ')}: --list shows all`)
 }
 
-function parsed(args: readonly string[]) {
-  const flag = { type: 'boolean' } as const
-  const text = { type: 'string' } as const
-  try {
-    return parseArgs({ args: [...args], options: { only: text, rule: text, list: flag, json: flag, help: flag } }).values
-  } catch (error) {
-    throw new UsageError(error instanceof Error ? error.message : String(error))
-  }
-}
+const flag = { type: 'boolean' } as const
+const text = { type: 'string' } as const
+const OPTIONS = { only: text, rule: text, list: flag, json: flag, help: flag }

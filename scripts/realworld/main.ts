@@ -1,6 +1,6 @@
 /** `npm run realworld`: recorded conversations, killed and resumed until they are done. */
 import { endChildrenOnExit } from '../children.ts'
-import { UsageError } from '../usage.ts'
+import { runScript } from '../usage.ts'
 import { HELP, readOptions } from './options.ts'
 import { realworld } from './realworld.ts'
 import { complaints, header, rowOf, totalsOf, totalsText } from './report.ts'
@@ -28,9 +28,4 @@ async function main(args: readonly string[]): Promise<number> {
   return totals.violations === 0 ? 0 : 1
 }
 
-try {
-  process.exitCode = await main(process.argv.slice(2))
-} catch (error) {
-  process.stderr.write(`${error instanceof UsageError ? `${error.message}\nSee npm run realworld -- --help` : String(error instanceof Error ? error.stack : error)}\n`)
-  process.exitCode = error instanceof UsageError ? 2 : 1
-}
+await runScript('realworld', main)

@@ -1,8 +1,7 @@
 /** The command line of `npm run realworld`. */
 import { fileURLToPath } from 'node:url'
-import { parseArgs } from 'node:util'
 import { systemRandom } from '../../src/core/random.ts'
-import { integer, UsageError } from '../usage.ts'
+import { integer, valuesOf } from '../usage.ts'
 
 export interface Options {
   readonly dir: string
@@ -37,7 +36,7 @@ Exit codes: 0 all as it must be, 1 a violation, 2 wrong usage.`
 
 /** @returns undefined where help is asked for. @throws UsageError. */
 export function readOptions(args: readonly string[]): Options | undefined {
-  const { values } = parsed(args)
+  const values = valuesOf(args, OPTIONS)
   if (values.help) return undefined
   const quick = values.quick ?? false
   const effects = values['parallel-effects'] ?? false
@@ -54,15 +53,6 @@ export function readOptions(args: readonly string[]): Options | undefined {
   }
 }
 
-function parsed(args: readonly string[]) {
-  const flag = { type: 'boolean' } as const
-  const text = { type: 'string' } as const
-  try {
-    return parseArgs({
-      args: [...args],
-      options: { dir: text, kills: text, seed: text, quick: flag, parallel: flag, 'parallel-effects': flag, only: text, json: flag, keep: flag, help: flag },
-    })
-  } catch (error) {
-    throw new UsageError(error instanceof Error ? error.message : String(error))
-  }
-}
+const flag = { type: 'boolean' } as const
+const text = { type: 'string' } as const
+const OPTIONS = { dir: text, kills: text, seed: text, quick: flag, parallel: flag, 'parallel-effects': flag, only: text, json: flag, keep: flag, help: flag }
