@@ -17,6 +17,8 @@ export interface StepRecord {
   readonly low: number
   readonly to: number
   readonly end: { readonly seq: number; readonly outcome: Outcome } | undefined
+  /** Position of its newest entry: its end, else its start. */
+  readonly seq: number
 }
 
 export class History {
@@ -50,6 +52,7 @@ export class History {
           low: entry.low ?? entry.step.slot ?? 0,
           to: ended ? (entry.to ?? (entry.step.slot ?? 0) + 1) : Infinity,
           end: ended ? { seq, outcome: entry.outcome } : undefined,
+          seq,
         })
         break
       }

@@ -204,6 +204,18 @@ describe('R5: steps without input', () => {
     expect(run.reasons).toEqual(['read "r" has no input and follows a result that may be another one now'])
   })
 
+  it('an effect that was started and has no end is asked about, also when its outcome comes later: it used the other result', () => {
+    const before = new Scenario()
+    before.endUnrecorded(before.ask(step('gap', { key: 'g' })))
+    before.drain()
+    before.start(before.ask(step('charge', { effect: true })))
+    const run = before.killed()
+    run.do(step('gap', { key: 'g' }), 'another')
+    run.append({ type: 'settled', at: 0, step: '0', by: 'late-result', settlement: { type: 'completed', outcome: { type: 'value', value: { json: 'charged' } } } })
+    const again = run.ask(step('charge', { effect: true }))
+    expect([again.ref.id, run.guard(again)]).toMatchObject(['0~1', { type: 'wait', why: 'repeat', effects: [{ step: { id: '0' } }] }])
+  })
+
   it('an effect stops for a decision', () => {
     const run = withGap(step('charge', { effect: true }))
     const ticket = run.ask(step('charge', { effect: true }))

@@ -203,7 +203,7 @@ export class Machine {
       case 'record': {
         const { record } = match
         const notes: Note[] = match.changed.length > 0 ? [{ type: 'config-changed', step: record.ref.id, changed: match.changed, config: claim.model!.config }] : []
-        if (record.end && isBlind(claim) && record.end.seq < branch.changedAt) {
+        if (isBlind(claim) && record.seq < branch.changedAt) {
           const refused = ambiguity(branch, claim, record.ref.slot)
           if (refused) return refused
           return this.#live(branch, claim, numbered(branch.path, record.ref.slot!), low, [...notes, this.#supersedeBlind(record)], record.ref.slot)

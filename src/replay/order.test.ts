@@ -11,7 +11,7 @@ const record = (id: string, seq: number, branch = ''): StepRecord => ({
   asked: [],
   low: 0,
   to: 1,
-  end: { seq, outcome: { type: 'value', value: { json: null } } },
+  seq, end: { seq, outcome: { type: 'value', value: { json: null } } },
 })
 
 const claimed = (order: Order<{ seq: number }>, id: string, seq: number): void => {

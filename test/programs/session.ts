@@ -27,6 +27,8 @@ export class Session {
   frozen = false
   /** It was paused: another process may have taken over. */
   zombie = false
+  /** When it was, in the world's events: what it had recorded by then came before what others record. */
+  pausedAt = 0
   /** Its attempt has come to an end by itself. */
   isOver = false
   /** It has taken the lease. */
@@ -133,6 +135,7 @@ export class Session {
   /** Stands still for longer than its lease, while others go on. */
   #pause(seam: string): void {
     this.zombie = true
+    this.pausedAt = this.world.now
     // Time limits are over that would not have been.
     this.world.altered = true
     this.#paused ??= Promise.withResolvers()

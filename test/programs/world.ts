@@ -171,7 +171,7 @@ export class World {
     if (!call) return
     this.log.push(`${session.name} finished ${position}`)
     session.ended.add(position)
-    call.endedAt = ++this.#event
+    call.endedAt = session.zombie ? session.pausedAt : ++this.#event
     if (!session.refusedWhileOpen.has(position)) call.finished++
     // The old record does not stand any more, and there is no new one.
     else if (call.spec.twins === undefined) call.finished = 0
