@@ -1,26 +1,16 @@
 /** Steps inside steps: composite tools, agents, waits inside (R1, R10; C15, C32, D15). */
-import { sleep } from '../src/core/clock.ts'
 import { APICallError, generateText, stepCountIs, streamText, tool } from 'ai'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { createRunner, currentRun, currentStep, defineAgent, durable, durableTools, memoryStore, type RunnerOptions } from '../src/index.ts'
-import { manualClock, type ManualClock } from '../src/testing/index.ts'
+import { sleep } from '../src/core/clock.ts'
+import { manualClock } from '../src/testing/index.ts'
 import { later, mortal } from './support/crash.ts'
 import { testModel } from './support/model.ts'
+import { during } from './support/time.ts'
 
 const quick = { idleMs: 5, replayHoldMs: 20 } satisfies Partial<RunnerOptions>
 const wait = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
-
-/** Moves the clock until the work has settled: all that can go on at one time does, before that passes. */
-async function during<T>(clock: ManualClock, work: Promise<T>): Promise<T> {
-  let settled = false
-  void work.finally(() => (settled = true)).catch(() => {})
-  for (;;) {
-    for (let i = 0; i < 30 && !settled; i++) await clock.idle()
-    if (settled) return work
-    await clock.advance(100)
-  }
-}
 
 /** A model that hands each topic to a sub-agent, two in one response; each sub-agent makes one payment. */
 function deskOf(kind: 'async' | 'generator', policy: { timeoutMs?: number } = {}) {
