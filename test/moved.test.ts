@@ -63,6 +63,30 @@ describe('the idempotency key', () => {
   })
 })
 
+describe('the idempotency key of a call that asks once more for what was done', () => {
+  it('is another one, also where the first was not done at first: it is another refund', async () => {
+    const keys: string[] = []
+    const model = testModel((turn) => (turn < 3 ? { calls: [{ id: `c${turn}`, tool: 'refund', input: { order: 7 } }] } : { text: 'done' }))
+    const { agent, runner } = scene(async (run) => {
+      const tools = run.tools({
+        refund: tool({
+          inputSchema: z.object({ order: z.number() }),
+          execute: async () => {
+            keys.push(currentStep()!.idempotencyKey)
+            if (keys.length === 1) throw Object.assign(new Error('socket hang up'), { code: 'ECONNRESET' })
+            return 'refunded'
+          },
+        }),
+      }, { refund: { reconcile: async () => ({ status: 'not-done' }) } })
+      return (await generateText({ model: run.model(model), tools, prompt: 'x', stopWhen: stepCountIs(5) })).text
+    })
+    expect(await runner.run(agent, 1, { runId: 'r' })).toEqual({ status: 'completed', result: 'done' })
+    expect(keys).toHaveLength(3)
+    expect(keys[1]).toBe(keys[0])
+    expect(keys[2]).not.toBe(keys[0])
+  })
+})
+
 describe('a doubt that an earlier attempt left behind', () => {
   const desk = () => {
     const calls: string[] = []

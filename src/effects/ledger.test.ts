@@ -86,6 +86,18 @@ describe('Ledger', () => {
     expect([...ledger.effects.values()].filter((effect) => effect.superseded).map((effect) => effect.step.id)).toEqual(['3/c:x', '3'])
   })
 
+  it('lends the key of a call that failed or was not done to one that asks for the same, until that took it over or it happened after all', () => {
+    const undone = (...entries: Entry[]): string[] => ledgerOf(...entries).undone(REF, 'f-a').map((effect) => effect.step.id)
+    const same = { ...started('b'), fingerprint: 'f-a' } as Entry & { type: 'step-started' }
+    const notDone = [started('a'), settled('a', { type: 'not-done' })]
+    expect(undone(...notDone)).toEqual(['a'])
+    expect(undone(started('a'), ended('a', { type: 'error', error: { json: 'no' } }))).toEqual(['a'])
+    expect(undone(...notDone, same)).toEqual(['a'])
+    expect(undone(...notDone, { ...same, idempotencyKey: 'k-a' })).toEqual([])
+    expect(undone(...notDone, started('a'))).toEqual([])
+    expect(undone(...notDone, settled('a', { type: 'completed', outcome: value('late') }))).toEqual([])
+  })
+
   it('tells effects apart by name and key, whatever is in them', () => {
     const ledger = ledgerOf({ ...started('a'), effect: { name: 'a","b', key: 'c' } } as Entry)
     expect(ledger.standing({ name: 'a","b', key: 'c' })).toHaveLength(1)

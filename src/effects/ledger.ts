@@ -182,6 +182,7 @@ export class Ledger {
       consumed: false,
     }
     this.effects.set(step.id, effect)
+    this.#takeOver(effect)
     for (let path: string | undefined = step.id; path !== undefined; path = parentOf(path)) {
       const within = this.#within.get(path)
       if (within) within.add(step.id)
@@ -191,6 +192,12 @@ export class Ledger {
     return effect
   }
 
+  /** What had this key before, failed or not done, is under way again: should this one succeed, a later call is another one. */
+  #takeOver({ ref, fingerprint, idempotencyKey }: Effect): void {
+    const undone = this.#undone.get(askOf(ref, fingerprint))
+    for (const former of undone ?? []) if (former.idempotencyKey === idempotencyKey) undone!.delete(former)
+  }
+
   #track(effect: Effect): void {
     const open = effect.state === 'started' || effect.state === 'unknown'
     const standing = !effect.consumed && (open || wouldBeRepeated(effect))
@@ -198,9 +205,10 @@ export class Ledger {
     if (!set) this.#standing.set(keyOf(effect.ref), (set = new Set()))
     if (standing) set.add(effect)
     else set.delete(effect)
-    if (effect.state !== 'failed' && effect.state !== 'not-done') return
-    const ask = askOf(effect.ref, effect.fingerprint)
-    this.#undone.set(ask, (this.#undone.get(ask) ?? new Set()).add(effect))
+    const undone = this.#undone.get(askOf(effect.ref, effect.fingerprint))
+    if (effect.state !== 'failed' && effect.state !== 'not-done') undone?.delete(effect)
+    else if (undone) undone.add(effect)
+    else this.#undone.set(askOf(effect.ref, effect.fingerprint), new Set([effect]))
   }
 }
 
