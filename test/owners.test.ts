@@ -45,6 +45,18 @@ describe('two that want the same run', () => {
 })
 
 describe('a lease that is over without its owner having noticed', () => {
+  it('ends the attempt before it begins where its process stood still while it read the run', async () => {
+    let asleepMs = 0
+    let calls = 0
+    const inner = memoryStore()
+    const store: Store = { ...inner, inbox: async (...asked) => ((asleepMs = 3_600_000), inner.inbox(...asked)) }
+    const clock = { ...systemClock, now: () => systemClock.now() + asleepMs }
+    const agent = defineAgent('a', async (run) => run.step('outer', { idempotent: true }, () => run.step('pay', () => ++calls)))
+    await expect(createRunner({ agents: [agent], store, clock }).run(agent, 1, { runId: 'r' })).rejects.toMatchObject({ code: 'LEASE_LOST' })
+    expect(calls).toBe(0)
+    expect(await createRunner({ agents: [agent], store: inner, clock }).resume('r')).toEqual({ status: 'completed', result: 1 })
+  })
+
   it('lets no step with effects start, and ends the attempt: it is looked at right before (R9)', async () => {
     let asleepMs = 0
     const inner = memoryStore()

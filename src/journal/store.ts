@@ -20,7 +20,7 @@ export interface RunRow {
   /** ms since the epoch. */
   readonly createdAt: number
   readonly updatedAt: number
-  /** When a suspended run is due by itself, ms since the epoch; null: it waits for somebody. */
+  /** From when on a suspended run can go on, ms since the epoch: by itself, or because somebody has answered; null: it waits for somebody. */
   readonly resumeAt: number | null
   /** Fencing token of the newest attempt; 0 before the first. */
   readonly token: number
@@ -81,6 +81,9 @@ export interface NewMessage {
   /** One message per question: a second one with the same key is not stored. null: no question. */
   readonly question: string | null
   readonly body: string
+  /** With it the run can go on: where it is suspended, it is due now, unless it was due before. Default false. */
+  readonly wakes?: boolean
+  /** ms since the epoch; becomes `updatedAt`. */
   readonly now: number
 }
 
@@ -88,6 +91,8 @@ export interface RunFilter {
   readonly agent?: string
   readonly status?: readonly RunStatus[]
   readonly threadId?: string
+  /** Only suspended runs whose `resumeAt` is not later than this, ms since the epoch. */
+  readonly dueBy?: number
   /** At most this many, newest `updatedAt` first (ties: runId ascending). Default 100. */
   readonly limit?: number
 }

@@ -97,10 +97,18 @@ export class Branch {
     return this.ended || (this.parent?.isOver ?? false)
   }
 
-  get lowestOpen(): number {
-    let low = this.counter
-    for (const ticket of this.open) if (ticket.ref.slot !== undefined && ticket.ref.slot < low) low = ticket.ref.slot
-    return low
+  /** The numbers that the step with the number that was just claimed overlaps so far. Those that are open overlap it from now on. */
+  overlap(slot: number | undefined): { low: number; high: number } {
+    if (slot === undefined) return { low: 0, high: 0 }
+    const range = { low: Math.min(slot, this.counter - 1), high: slot }
+    for (const other of this.open) {
+      if (other.ref.slot === undefined) continue
+      range.low = Math.min(range.low, other.ref.slot)
+      range.high = Math.max(range.high, other.ref.slot)
+      other.low = Math.min(other.low, slot)
+      other.high = Math.max(other.high, slot)
+    }
+    return range
   }
 
   /** The record in the place of the next numbered step. */

@@ -64,8 +64,9 @@ export interface Ticket {
   readonly carriesOn: string | undefined
   /** Once its result was handed out, without what only a model request has: a long run would keep all its prompts. */
   claim: Claim
-  /** Lowest number of its branch that was open when it was claimed. */
-  readonly low: number
+  /** The lowest and the highest number of its branch that has been open beside it. */
+  low: number
+  high: number
   /** When it was claimed, in events of the machine. */
   readonly claimedAt: number
   /** The record that answers it; undefined: it runs live. */

@@ -72,6 +72,25 @@ describe('C34: three reviewers at once, one prompt, different instructions', () 
 })
 
 describe('R1: requests without tools may overlap', () => {
+  it('and the one record of several that ran at once says so, whichever numbers they were given, in whatever order they are asked for', () => {
+    const gap = step('gap', { key: 'g' })
+    const run = new Scenario()
+    run.endUnrecorded(run.ask(gap))
+    run.drain()
+    const names = ['a', 'b', 'c']
+    together(run, names.map((name) => step(name)))
+    // They follow a result that is another one now: all are asked for anew, in another order, and one of them ends.
+    const again = run.killed()
+    again.do(gap, 'now')
+    together(again, ['b', 'c', 'a'].map((name) => step(name)), [1])
+    for (const order of permutations(names)) {
+      const each = again.killed()
+      each.do(gap)
+      expect([order, together(each, order.map((name) => step(name)), []).filter((value) => value !== undefined)]).toEqual([order, [step('c').fingerprint]])
+      expect(each.reasons).toEqual([])
+    }
+  })
+
   it.each(permutations([0, 1, 2]))('and are matched by what they ask for, in the order %i, %i, %i', (...order) => {
     const claims = ['1', '2', '3'].map((text) => request(text))
     const run = new Scenario()

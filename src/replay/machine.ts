@@ -150,7 +150,7 @@ export class Machine {
   /** The range of numbers that the step overlapped, for its record. */
   rangeOf(ticket: Ticket): { low: number; to: number } | Record<never, never> {
     if (ticket.ref.slot === undefined) return {}
-    return { low: ticket.low, to: Math.max(ticket.within.counter, ticket.ref.slot + 1) }
+    return { low: ticket.low, to: Math.max(ticket.within.counter, ticket.high + 1) }
   }
 
   /** What to hand out, now that the event loop has run dry. */
@@ -195,7 +195,6 @@ export class Machine {
   }
 
   #claimNumbered(branch: Branch, claim: Claim): Verdict {
-    const low = branch.lowestOpen
     const match = matchNumbered(branch, claim, this.#history, this.#configsBefore)
     switch (match.type) {
       case 'refused':
@@ -206,22 +205,22 @@ export class Machine {
         if (isBlind(claim) && record.seq < branch.changedAt) {
           const refused = ambiguity(branch, claim, record.ref.slot)
           if (refused) return refused
-          return this.#live(branch, claim, numbered(branch.path, record.ref.slot!), low, [...notes, this.#supersedeBlind(record)], record.ref.slot)
+          return this.#live(branch, claim, numbered(branch.path, record.ref.slot!), [...notes, this.#supersedeBlind(record)], record.ref.slot)
         }
         branch.claimSlot(record.ref.slot!)
-        return this.#answered(branch, claim, record, low, notes)
+        return this.#answered(branch, claim, record, notes)
       }
       case 'hole': {
         const place = numbered(branch.path, match.slot)
         const late = this.#recordAt(place)
         if (late) {
           // Recorded since the branch was opened, by an earlier try of what it lies in.
-          if (!asksTheSame(late, claim)) return this.#replaced(branch, claim, late, place, low, match.slot)
+          if (!asksTheSame(late, claim)) return this.#replaced(branch, claim, late, place, match.slot)
           branch.claimSlot(match.slot)
-          return this.#answered(branch, claim, late, low, [])
+          return this.#answered(branch, claim, late, [])
         }
         const rivals = branch.rivalsOf(claim)
-        const verdict = this.#live(branch, claim, place, low, warningsOf(branch, claim), match.slot)
+        const verdict = this.#live(branch, claim, place, warningsOf(branch, claim), match.slot)
         if (verdict.type === 'live' && rivals.length > 0) this.#rivals.set(verdict.ticket.ref.id, rivals)
         return verdict
       }
@@ -237,7 +236,7 @@ export class Machine {
         branch.diverged = true
         const note: Note = { type: 'superseded', by: 'divergence', step: match.record?.ref.id ?? this.#history.current(place), reason: why, ids }
         this.#supersede(note)
-        return this.#live(branch, claim, place, low, [note], slot)
+        return this.#live(branch, claim, place, [note], slot)
       }
     }
   }
@@ -259,33 +258,31 @@ export class Machine {
     const isSameResponse = branch.tickets.findLast((ticket) => ticket.ref.id === parentOf(place))?.record?.end !== undefined
     if (!record || !isSameResponse || record.fingerprint === claim.fingerprint || record.ref.name !== claim.name) return this.#claimPlace(branch, claim, place)
     // The call is the same by its response and id: changed defaults or repairs are a change of configuration (R1).
-    return this.#answered(branch, claim, record, branch.lowestOpen, [
+    return this.#answered(branch, claim, record, [
       { type: 'warning', code: 'ARGUMENTS_CHANGED', step: record.ref.id, message: `tool "${claim.name}" would run with other arguments now than those recorded; the recorded result stands` },
     ])
   }
 
   /** A step that is known by its place alone, whatever stands beside it. */
   #claimPlace(branch: Branch, claim: Claim, place: string): Verdict {
-    const low = branch.lowestOpen
     const record = this.#recordAt(place)
-    if (!record) return this.#live(branch, claim, place, low, [])
-    if (asksTheSame(record, claim)) return this.#answered(branch, claim, record, low, [])
-    return this.#replaced(branch, claim, record, place, low)
+    if (!record) return this.#live(branch, claim, place, [])
+    if (asksTheSame(record, claim)) return this.#answered(branch, claim, record, [])
+    return this.#replaced(branch, claim, record, place)
   }
 
   /** What the journal has in a place gives way to what is asked for there now. */
-  #replaced(branch: Branch, claim: Claim, record: StepRecord, place: string, low: number, slot?: number): Verdict {
+  #replaced(branch: Branch, claim: Claim, record: StepRecord, place: string, slot?: number): Verdict {
     const refused = ambiguity(branch, claim, slot)
     if (refused) return refused
     const note: Note = { type: 'superseded', by: 'divergence', step: record.ref.id, reason: divergenceReason(claim, record, (id) => this.#history.records.get(id)), ids: [record.ref.id] }
     this.#supersede(note)
-    return this.#live(branch, claim, place, low, [note], slot)
+    return this.#live(branch, claim, place, [note], slot)
   }
 
-  #answered(branch: Branch, claim: Claim, record: StepRecord, low: number, notes: Note[]): Verdict {
-    const ticket: Ticket = { ref: record.ref, within: branch, claim, carriesOn: claim.model?.carriesOn, occurrence: branch.countAsk(claim.kind, claim.name, claim.content ?? claim.fingerprint), low: Math.min(low, record.ref.slot ?? low), claimedAt: ++this.#event, record, seq: 0, deliveredAt: 0 }
+  #answered(branch: Branch, claim: Claim, record: StepRecord, notes: Note[]): Verdict {
     this.#order.settle(record.ref.id)
-    this.#open(branch, ticket)
+    const ticket = this.#open(branch, claim, record.ref, record)
     // Started, without an end: it runs, unless the guard has something against it.
     if (!record.end) return { type: 'live', ticket, notes: [...this.#configNotes(claim), ...notes] }
     ticket.seq = record.end.seq
@@ -293,23 +290,24 @@ export class Machine {
     return { type: 'replay', ticket, notes }
   }
 
-  #live(branch: Branch, claim: Claim, place: string, low: number, notes: Note[], slot?: number): Verdict {
+  #live(branch: Branch, claim: Claim, place: string, notes: Note[], slot?: number): Verdict {
     const refused = ambiguity(branch, claim, slot)
     if (refused) return refused
-    if (slot !== undefined) {
-      branch.claimSlot(slot)
-      low = Math.min(low, slot)
-    }
+    if (slot !== undefined) branch.claimSlot(slot)
     const ref = { id: this.#history.current(place), branch: branch.path, kind: claim.kind, name: claim.name, ...(slot === undefined ? {} : { slot }) }
-    const ticket: Ticket = { ref, within: branch, claim, carriesOn: claim.model?.carriesOn, occurrence: branch.countAsk(claim.kind, claim.name, claim.content ?? claim.fingerprint), low, claimedAt: ++this.#event, record: undefined, seq: 0, deliveredAt: 0 }
-    this.#open(branch, ticket)
+    const ticket = this.#open(branch, claim, ref)
     return { type: 'live', ticket, notes: [...notes, ...this.#configNotes(claim)] }
   }
 
-  #open(branch: Branch, ticket: Ticket): void {
+  #open(branch: Branch, claim: Claim, ref: Ticket['ref'], record?: StepRecord): Ticket {
+    const occurrence = branch.countAsk(claim.kind, claim.name, claim.content ?? claim.fingerprint)
+    const ticket: Ticket = {
+      ref, within: branch, claim, carriesOn: claim.model?.carriesOn, occurrence, ...branch.overlap(ref.slot), claimedAt: ++this.#event, record, seq: 0, deliveredAt: 0,
+    }
     branch.open.add(ticket)
     branch.tickets.push(ticket)
     this.#unclaimed.settle(ticket)
+    return ticket
   }
 
   #delivered(ticket: Ticket): void {

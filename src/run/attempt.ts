@@ -79,6 +79,8 @@ export class Attempt {
   readonly #attempts = new Map<number, { readonly at: number; readonly former: Former }>()
   /** No step starts any more: the runner is closing. */
   draining = false
+  /** Its caller has stopped it. */
+  isCancelled = false
   over = false
 
   constructor(options: AttemptOptions) {

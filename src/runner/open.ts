@@ -73,11 +73,12 @@ export async function open(store: Store, options: ResolvedOptions, request: Requ
     const stalled = request.force ? undefined : stallOf(entries, options.stallAfter)
     if (stalled) throw await stall(store, row, stalled, options.clock.now())
     if (request.redo !== undefined) redone(historyOf(entries), runId, request.redo)
-    const lost: { attempt?: Attempt } = {}
-    const lease = await Lease.take(
-      { store, runId, ttlMs: options.leaseMs, clock: options.clock, onLost: (error) => lost.attempt?.abort(error) },
-      row.token,
-    )
+    const lost: { attempt?: Attempt; error?: HoldfastError } = {}
+    const onLost = (error: HoldfastError): void => {
+      lost.error = error
+      lost.attempt?.abort(error)
+    }
+    const lease = await Lease.take({ store, runId, ttlMs: options.leaseMs, clock: options.clock, onLost }, row.token)
     // Another was faster: look again, who it is.
     if (!lease) continue
     try {
@@ -92,15 +93,24 @@ export async function open(store: Store, options: ResolvedOptions, request: Requ
         return { type: 'ended', outcome: end }
       }
       const opened = await begin(store, options, request, { entries: [...entries, ...rest.entries], bytes: journal.bytes + bytesOf(newer), tip: rest.tip, created, agent, lease, former: owned.former, mismatches })
+      // It may have stood still for longer than its lease lasts before there was an attempt to tell.
+      if (!lease.check()) throw lost.error!
       lost.attempt = opened.attempt
       return { type: 'attempt', attempt: opened }
     } catch (error) {
       lease.stop()
-      // Nothing was driven: the run is as it was, for whoever comes next.
-      await store.append(runId, { token: lease.token, entries: [], patch: { status: row.status, resumeAt: row.resumeAt, release: true }, now: options.clock.now() }).catch(() => {})
+      await putBack(store, row, lease.token, options.clock.now())
       throw error
     }
   }
+}
+
+/** Nothing was driven: the run is as it was, for whoever comes next. Who answered in the meantime has made it due. */
+async function putBack(store: Store, { runId, status, resumeAt, inboxSeq }: RunRow, token: number, now: number): Promise<void> {
+  const patch = { status, resumeAt, release: true } as const
+  await store.append(runId, { token, entries: [], patch, inboxSeq, now })
+    .catch(() => store.append(runId, { token, entries: [], patch: { ...patch, ...(status === 'suspended' && { resumeAt: now }) }, now }))
+    .catch(() => {})
 }
 
 async function begin(store: Store, options: ResolvedOptions, request: Request, found: {
@@ -127,8 +137,9 @@ async function begin(store: Store, options: ResolvedOptions, request: Request, f
     budget, secrets: options.secrets,
     onEvent: request.onEvent,
     onLateMessage: (message) => {
-      // Nobody waits for it any more; whoever resumes finds it.
-      store.send(runId, { question: null, body: writeMessage(runId, message, options.secrets), now: options.clock.now() }).catch(() => {})
+      // Nobody waits for it any more; whoever resumes finds it. A run that its caller stopped goes on when somebody wants it to.
+      const wakes = late.attempt?.isCancelled !== true
+      store.send(runId, { question: null, body: writeMessage(runId, message, options.secrets), wakes, now: options.clock.now() }).catch(() => {})
     },
   })
   late.attempt = attempt

@@ -194,10 +194,11 @@ const STATUSES = ['running', 'suspended', 'completed', 'failed', 'cancelled', 's
 
 /** @throws HoldfastError `INVALID_OPTIONS`. */
 export function checkFilter(filter: RunFilter): void {
-  const { status, limit } = filter
-  checkCall('list', filter, { agent: 'string', status: 'checked elsewhere', threadId: 'string', limit: 'checked elsewhere' })
+  const { status, limit, dueBy } = filter
+  checkCall('list', filter, { agent: 'string', status: 'checked elsewhere', threadId: 'string', dueBy: 'checked elsewhere', limit: 'checked elsewhere' })
   if (status !== undefined && !Array.isArray(status)) throw invalid(`status of list() must be an array of ${STATUSES.join(', ')}, got ${JSON.stringify(status)}`)
   for (const each of status ?? []) oneOf('status of list()', each, STATUSES, 'running')
+  if (dueBy !== undefined && typeof dueBy !== 'number') throw invalid(`dueBy of list() must be a time, ms since the epoch, got ${typeof dueBy}`, 'Such as Date.now()')
   if (limit !== undefined && limit !== Infinity) count('limit of list()', limit, 1)
 }
 

@@ -39,7 +39,7 @@ export async function decide(store: Store, runId: string, step: string, input: D
   if (!waitsAgain && history.ledger.decisions.some((d) => d.step === step && !d.consumed)) throw resolvedAlready(runId, step)
   // Two who decide at once decide about the same question: that after those which were taken.
   const asked = entries.filter(({ entry }) => (entry.type === 'decision' || entry.type === 'inbox-taken') && entry.step === step).length
-  const sent = await store.send(runId, { question: `resolve ${step} ${asked}`, body: writeMessage(runId, message, secrets), now })
+  const sent = await store.send(runId, { question: `resolve ${step} ${asked}`, body: writeMessage(runId, message, secrets), wakes: true, now })
   if (sent === null) throw resolvedAlready(runId, step)
 }
 

@@ -234,7 +234,10 @@ class DefaultRunner implements Runner {
     const opened = await open(this.#store, inCall, { ...asked, allowMismatch: options.allowMismatch ?? false, force: options.force ?? false, ...(options.limits && { limits: options.limits }), onEvent })
     if (opened.type === 'ended') return opened.outcome
     const { attempt } = opened.attempt
-    const onAbort = (): void => attempt.abort(options.signal!.reason)
+    const onAbort = (): void => {
+      attempt.isCancelled = true
+      attempt.abort(options.signal!.reason)
+    }
     if (options.signal?.aborted) onAbort()
     options.signal?.addEventListener('abort', onAbort, { once: true })
     const current: Current = {}

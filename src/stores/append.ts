@@ -1,6 +1,6 @@
 /** What an append may do to a run, as pure functions: every store decides alike, and only the transaction around it differs. */
 import { HoldfastError } from '../errors.ts'
-import type { AppendBatch, NewRun, RunRow, StoredEntry } from '../journal/store.ts'
+import type { AppendBatch, NewMessage, NewRun, RunRow, StoredEntry } from '../journal/store.ts'
 
 /** The row of a run that was just created. */
 export function firstRow(run: NewRun): RunRow {
@@ -66,6 +66,12 @@ export function appendedRow(row: RunRow, { entries, patch = {}, now }: AppendBat
     lastSeq: row.lastSeq + entries.length,
     updatedAt: now,
   }
+}
+
+/** The row after the next message to its run. */
+export function sentRow(row: RunRow, { wakes, now }: NewMessage): RunRow {
+  const isWoken = wakes === true && row.status === 'suspended'
+  return { ...row, inboxSeq: row.inboxSeq + 1, updatedAt: now, ...(isWoken && { resumeAt: Math.min(row.resumeAt ?? now, now) }) }
 }
 
 function followsOn(entries: readonly StoredEntry[], lastSeq: number): boolean {

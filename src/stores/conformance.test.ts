@@ -127,6 +127,9 @@ const BROKEN: readonly BrokenStore[] = [
       return (await kept.list(filter)).filter((row) => newest.has(row.runId))
     },
   }), 'MUST list at most limit runs, the newest of those that match'),
+  broken('lists as due what waits for somebody', (kept) => ({
+    list: async ({ dueBy, ...filter } = {}) => (await kept.list(filter)).filter((row) => dueBy === undefined || (row.status === 'suspended' && (row.resumeAt ?? 0) <= dueBy)),
+  }), 'MUST list by dueBy the suspended runs whose resumeAt is not later'),
   broken('has no limit by default', (kept) => ({ list: (filter) => kept.list({ limit: Infinity, ...filter }) }),
     'MUST list 100 runs unless limit says otherwise, and all of them for Infinity'),
 
@@ -280,6 +283,8 @@ const BROKEN: readonly BrokenStore[] = [
       return seq
     },
   }), 'MUST send without a lease, and leave lease, status and journal as they are'),
+  broken('lets a run wait on when it was answered', (kept) => ({ send: (runId, { wakes: _, ...message }) => kept.send(runId, message) }),
+    'MUST make a suspended run due with a message that wakes it, unless it is due before then, and leave a run of another status as it is'),
   broken('takes messages for runs that do not exist', (kept) => ({
     send: async (runId, message) => (await kept.get(runId) ? kept.send(runId, message) : 1),
   }), 'MUST refuse a message to a run that does not exist with UNKNOWN_RUN'),

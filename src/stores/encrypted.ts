@@ -58,10 +58,10 @@ export function encryptedStore(store: Store, options: EncryptionOptions): Store 
     take: (runId, lease) => store.take(runId, lease),
     renew: (runId, token, leaseUntil) => store.renew(runId, token, leaseUntil),
     append: (runId, batch) => store.append(runId, { ...batch, entries: batch.entries.map(sealed(runId)) }),
-    send: async (runId, { question, body, now }) => store.send(runId, {
+    send: async (runId, { question, body, ...message }) => store.send(runId, {
+      ...message,
       question: question === null ? null : await questionName(runId, question),
       body: seal(current, { runId, what: 'message' }, body),
-      now,
     }),
     inbox: async (runId, after) => (await store.inbox(runId, after)).map((message) => ({ seq: message.seq, body: open(keys, { runId, what: 'message' }, message.body) })),
     remove: (runId, now) => store.remove(runId, now),

@@ -1,7 +1,7 @@
 /** A store in this process's memory: for tests, demos, and runs that need no second life. */
 import { HoldfastError } from '../errors.ts'
 import type { InboxMessage, RunFilter, RunRow, Store, StoredEntry } from '../journal/store.ts'
-import { appendedRow, checkAppend, checkFirstEntries, firstRow, runIsGone } from './append.ts'
+import { appendedRow, checkAppend, checkFirstEntries, firstRow, runIsGone, sentRow } from './append.ts'
 
 interface KeptRun {
   row: RunRow
@@ -82,16 +82,17 @@ export function memoryStore(): Store {
       run.row = appendedRow(run.row, batch)
     },
 
-    async send(runId, { question, body, now }) {
+    async send(runId, message) {
+      const { question, body } = message
       const run = find(runId)
       if (!run) throw new HoldfastError('UNKNOWN_RUN', 'there is no such run to send a message to', { runId })
       if (question !== null) {
         if (run.questions.has(question)) return null
         run.questions.add(question)
       }
-      const seq = run.row.inboxSeq + 1
+      run.row = sentRow(run.row, message)
+      const seq = run.row.inboxSeq
       run.inbox.push({ seq, body })
-      run.row = { ...run.row, inboxSeq: seq, updatedAt: now }
       return seq
     },
 
@@ -116,10 +117,11 @@ function copyEntry({ seq, body, sum }: StoredEntry): StoredEntry {
   return { seq, body, sum }
 }
 
-function matches(row: RunRow, { agent, status, threadId }: RunFilter): boolean {
+function matches(row: RunRow, { agent, status, threadId, dueBy }: RunFilter): boolean {
   return (agent === undefined || row.agent === agent)
     && (status === undefined || status.includes(row.status))
     && (threadId === undefined || row.threadId === threadId)
+    && (dueBy === undefined || (row.status === 'suspended' && row.resumeAt !== null && row.resumeAt <= dueBy))
 }
 
 function newestFirst(a: RunRow, b: RunRow): number {

@@ -4,6 +4,9 @@ import { manualClock, type ManualClock } from '../../src/core/manual-clock.ts'
 /** So many turns of the event loop without anything happening: it has run dry. */
 const QUIET_TURNS = 2
 
+/** So many turns while time stands still: it never will. */
+const MAX_TURNS = 100_000
+
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
 export class Timeline {
@@ -40,11 +43,12 @@ export class Timeline {
     this.activity++
   }
 
-  /** Lets everything go on until `until` says so. Resolves to whether it did before `deadline` (ms since the epoch) and within `maxSteps` timers. */
+  /** Lets everything go on until `until` says so. Resolves to whether it did before `deadline` (ms since the epoch), within `maxSteps` timers, and without going round in circles. */
   async drive(until: () => boolean, deadline: number, maxSteps: number): Promise<boolean> {
     for (let step = 0; step < maxSteps; step++) {
-      await this.#runDry(until)
+      const isDry = await this.#runDry(until)
       if (until()) return true
+      if (!isDry) return false
       const next = this.#next()
       if (next === undefined || next > deadline) return false
       await this.clock.advance(next - this.clock.now())
@@ -57,12 +61,15 @@ export class Timeline {
     await this.clock.advance(ms)
   }
 
-  async #runDry(until: () => boolean): Promise<void> {
-    for (let quiet = 0; quiet < QUIET_TURNS && !until();) {
+  async #runDry(until: () => boolean): Promise<boolean> {
+    let quiet = 0
+    for (let turns = 0; quiet < QUIET_TURNS && !until(); turns++) {
+      if (turns === MAX_TURNS) return false
       const before = this.activity
       await turn()
       quiet = this.activity === before && this.idling === 0 ? quiet + 1 : 0
     }
+    return true
   }
 
   #next(): number | undefined {

@@ -65,6 +65,22 @@ export const inboxRules = [
     assert.deepEqual(await store.read('a'), entries(1, 2))
   }),
 
+  rule('MUST make a suspended run due with a message that wakes it, unless it is due before then, and leave a run of another status as it is', async ({ store, other }) => {
+    await drivenRun(store, 'a')
+    const wake = async (now: number): Promise<unknown> => {
+      await other.send('a', { question: null, body: '{}', wakes: true, now })
+      const { status, resumeAt } = await rowOf(store, 'a')
+      return [status, resumeAt]
+    }
+    assert.deepEqual(await wake(T0 + 2), ['running', null])
+    for (const [resumeAt, due] of [[null, T0 + 3], [T0 + 9, T0 + 3], [T0 + 1, T0 + 1]] as const) {
+      await store.append('a', { token: 1, entries: [], patch: { status: 'suspended', resumeAt }, now: T0 + 2 })
+      assert.deepEqual(await wake(T0 + 3), ['suspended', due])
+    }
+    await store.append('a', { token: 1, entries: [], patch: { status: 'failed', resumeAt: null }, now: T0 + 4 })
+    assert.deepEqual(await wake(T0 + 5), ['failed', null])
+  }),
+
   rule('MUST refuse a message to a run that does not exist with UNKNOWN_RUN', async ({ store }) => {
     await assertRefused(store.send('a', { question: 'q', body: '{}', now: T0 }), 'UNKNOWN_RUN')
     await store.create(newRun('a'))

@@ -56,6 +56,19 @@ export const listRules = [
     assert.deepEqual(await listed(store, { limit: 0 }), [])
   }),
 
+  rule('MUST list by dueBy the suspended runs whose resumeAt is not later', async ({ store }) => {
+    await sixRuns(store)
+    const patch = async (runId: string, patch: { status?: RunStatus; resumeAt: number | null }): Promise<void> =>
+      store.append(runId, { token: 0, entries: [], patch, now: T0 + 10 })
+    await patch('r2', { resumeAt: T0 + 500 })
+    await patch('r4', { status: 'suspended', resumeAt: T0 + 499 })
+    await patch('r1', { status: 'suspended', resumeAt: T0 + 501 })
+    await patch('r3', { resumeAt: T0 + 1 })
+    assert.deepEqual(await listed(store, { dueBy: T0 + 500 }), ['r2', 'r4'], 'r5 waits for somebody, r1 is due later, r3 has completed')
+    assert.deepEqual(await listed(store, { dueBy: T0 + 500, agent: 'support', threadId: 't2' }), ['r4'])
+    assert.deepEqual(await listed(store, { dueBy: T0 + 498 }), [])
+  }),
+
   rule('MUST list 100 runs unless limit says otherwise, and all of them for Infinity', async ({ store }) => {
     for (let n = 1; n <= 103; n++) await store.create(newRun(`run-${n}`))
     assert.equal((await store.list()).length, 100)

@@ -34,16 +34,17 @@ export function removeRun({ sql }: Connection, runId: string, now: number): bool
   return sql('DELETE FROM runs WHERE run_id = ? AND (owner IS NULL OR lease_until <= ?)').run(toBytes(runId), now).changes > 0
 }
 
-export function listRuns({ sql }: Connection, { agent, status, threadId, limit = 100 }: RunFilter): RunRow[] {
+export function listRuns({ sql }: Connection, { agent, status, threadId, dueBy, limit = 100 }: RunFilter): RunRow[] {
   const terms: string[] = []
-  const values: (string | Uint8Array)[] = []
-  const where = (term: string, ...given: (string | Uint8Array)[]): void => {
+  const values: (string | number | Uint8Array)[] = []
+  const where = (term: string, ...given: (string | number | Uint8Array)[]): void => {
     terms.push(term)
     values.push(...given)
   }
   if (agent !== undefined) where('agent = ?', toBytes(agent))
   if (threadId !== undefined) where('thread_id = ?', toBytes(threadId))
   if (status !== undefined) where(`status IN (${status.map(() => '?').join(', ')})`, ...status)
+  if (dueBy !== undefined) where(`status = 'suspended' AND resume_at <= ?`, dueBy)
   const filter = terms.length > 0 ? `WHERE ${terms.join(' AND ')}` : ''
   const rows = sql(`SELECT * FROM runs ${filter} ORDER BY updated_at DESC, run_id LIMIT ?`)
     .all(...values, Number.isFinite(limit) ? limit : -1) as StoredRow[]

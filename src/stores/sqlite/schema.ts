@@ -29,6 +29,7 @@ export const TABLES = `
     inbox_seq   INTEGER NOT NULL
   ) STRICT;
   CREATE INDEX runs_by_status ON runs (status);
+  CREATE INDEX runs_by_resume_at ON runs (resume_at) WHERE resume_at IS NOT NULL;
   CREATE INDEX runs_by_thread ON runs (thread_id) WHERE thread_id IS NOT NULL;
 
   CREATE TABLE journal (
