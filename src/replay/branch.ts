@@ -263,8 +263,8 @@ export class Branch {
   /** The numbers of the group that the next number lies in. */
   *#inReach(): Iterable<number> {
     const { start, end } = groupOf(this.#groups, this.counter)
-    // Behind a step that has no end there is a number left for one that overlapped it and left no record.
-    const until = end === Infinity ? Math.max(this.#lastSlot + 1, this.counter) + 1 : end
+    // Behind a step that has no end there are numbers for any that overlapped it and left no record.
+    const until = end === Infinity ? Math.max(this.#lastSlot, start) + this.counter + 2 : end
     for (let slot = start; slot < until; slot++) yield slot
   }
 }

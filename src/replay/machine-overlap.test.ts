@@ -72,6 +72,18 @@ describe('C34: three reviewers at once, one prompt, different instructions', () 
 })
 
 describe('R1: requests without tools may overlap', () => {
+  it.each(permutations(['a', 'b', 'pay']))('and what was killed beside the one that is in doubt finds a place before and behind it, asked for in the order %s, %s, %s', (...order) => {
+    const claims: Record<string, Claim> = { a: step('a'), b: step('b'), pay: step('pay', { input: '7', effect: true }) }
+    for (const first of permutations(['a', 'b', 'pay'])) {
+      const run = new Scenario()
+      for (const ticket of first.map((name) => run.ask(claims[name]!))) run.start(ticket)
+      const again = run.killed()
+      const tickets = order.map((name) => again.ask(claims[name]!))
+      expect(again.reasons).toEqual([])
+      expect(tickets[order.indexOf('pay')]!.record?.ref.id).toBe(String(first.indexOf('pay')))
+    }
+  })
+
   it('and the one record of several that ran at once says so, whichever numbers they were given, in whatever order they are asked for', () => {
     const gap = step('gap', { key: 'g' })
     const run = new Scenario()

@@ -198,7 +198,7 @@ export function checkFilter(filter: RunFilter): void {
   checkCall('list', filter, { agent: 'string', status: 'checked elsewhere', threadId: 'string', dueBy: 'checked elsewhere', limit: 'checked elsewhere' })
   if (status !== undefined && !Array.isArray(status)) throw invalid(`status of list() must be an array of ${STATUSES.join(', ')}, got ${JSON.stringify(status)}`)
   for (const each of status ?? []) oneOf('status of list()', each, STATUSES, 'running')
-  if (dueBy !== undefined && typeof dueBy !== 'number') throw invalid(`dueBy of list() must be a time, ms since the epoch, got ${typeof dueBy}`, 'Such as Date.now()')
+  if (dueBy !== undefined && typeof dueBy !== 'number') throw invalid(`dueBy of list() must be a time, ms since the epoch, got ${typeof dueBy}`, 'For those that are due now, the time of now')
   if (limit !== undefined && limit !== Infinity) count('limit of list()', limit, 1)
 }
 
