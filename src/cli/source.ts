@@ -2,7 +2,7 @@
 import { resolve } from 'node:path'
 import { HoldfastError } from '../errors.ts'
 import type { Placed } from '../journal/chain.ts'
-import { readJournal } from '../journal/read.ts'
+import { readInbox, readJournal } from '../journal/read.ts'
 import { legible } from '../journal/secrets.ts'
 import type { InboxMessage, RunFilter, RunRow, Store } from '../journal/store.ts'
 import type { Runner } from '../runner/runner.ts'
@@ -30,7 +30,7 @@ export function storeSource(store: Store, now: () => number): Source {
     list: (filter) => store.list(filter),
     get: (runId) => store.get(runId),
     history: async (runId) => (await readJournal(store, (await store.get(runId)) ?? unknownRun(runId))).entries.map(({ seq, entry }) => ({ seq, entry: legible(entry) })),
-    inbox: (runId, after) => store.inbox(runId, after),
+    inbox: async (runId, after) => readInbox(store, (await store.get(runId)) ?? unknownRun(runId), after),
     resolve: (runId, step, decision) => decide(store, runId, step, decision, now()),
     close: () => store.close(),
   }

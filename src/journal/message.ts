@@ -35,20 +35,20 @@ function isWhole(runId: string, body: string): boolean {
 
 /** @throws HoldfastError `STORE_CORRUPT` with the place, `STORE_NEWER` for what a newer build sent (its `format` says so). */
 export function readMessage(runId: string, { seq, body }: InboxMessage): Message {
-  const place = `message ${seq} in the inbox of run "${runId}"`
+  const place = placeOf(runId, seq)
   let message: unknown
   try {
     message = JSON.parse(body)
   } catch (cause) {
-    throw damaged(runId, place, 'it is not JSON', cause)
+    throw damagedMessage(runId, seq, 'it is not JSON', cause)
   }
   const format = formatOf(message)
   if (format > FORMAT) {
     throw new HoldfastError('STORE_NEWER', `${place} was written in format ${format}, this build reads up to ${FORMAT}`, { runId, advice: 'Update holdfast; nothing was changed' })
   }
-  if (!isWhole(runId, body)) throw damaged(runId, place, 'its checksum does not match')
+  if (!isWhole(runId, body)) throw damagedMessage(runId, seq, 'its checksum does not match')
   const fault = messageFault(message, encodedFault)
-  if (fault !== undefined) throw damaged(runId, place, fault)
+  if (fault !== undefined) throw damagedMessage(runId, seq, fault)
   return message as Message
 }
 
@@ -56,5 +56,10 @@ export function readMessage(runId: string, { seq, body }: InboxMessage): Message
 const formatOf = (message: unknown): number =>
   typeof message === 'object' && message !== null && 'format' in message && typeof message.format === 'number' ? message.format : 1
 
-const damaged = (runId: string, place: string, what: string, cause?: unknown): HoldfastError =>
-  new HoldfastError('STORE_CORRUPT', `${place} is damaged: ${what.slice(0, 500)}`, { runId, cause, advice: 'Nothing was changed. Restore the store from a copy' })
+const placeOf = (runId: string, seq: number): string => `message ${seq} in the inbox of run "${runId}"`
+
+/** The error for an inbox in which something is wrong at message `seq`. */
+export const damagedMessage = (runId: string, seq: number, what: string, cause?: unknown): HoldfastError =>
+  new HoldfastError('STORE_CORRUPT', `${placeOf(runId, seq)} is damaged: ${what.slice(0, 500)}`, {
+    runId, cause, advice: 'Nothing was changed. Restore the store from a copy; holdfast verify lists all that is damaged',
+  })

@@ -1,7 +1,8 @@
-/** A run's journal as a whole: checked from its first entry to the newest that the run's row knows of (R15). */
+/** A run's journal and inbox as a whole: checked up to the newest that the run's row knows of (R15). */
 import { HoldfastError } from '../errors.ts'
 import { damaged, type Placed, type Tip, unlink } from './chain.ts'
-import type { RunRow, Store, StoredEntry } from './store.ts'
+import { damagedMessage, readMessage } from './message.ts'
+import type { InboxMessage, RunRow, Store, StoredEntry } from './store.ts'
 
 export interface Journal {
   readonly entries: Placed[]
@@ -25,6 +26,24 @@ export async function readJournal(store: Store, row: RunRow): Promise<Journal> {
   if (ends >= Math.max(1, row.lastSeq)) return journal
   if (!(await store.get(runId))) throw new HoldfastError('UNKNOWN_RUN', `run "${runId}" was removed meanwhile`, { runId, advice: 'Look at list()' })
   throw damaged(runId, ends + 1, `it is missing: the journal ends at entry ${ends}, it had ${row.lastSeq}`)
+}
+
+/**
+ * Reads the messages after those that the journal has taken in, of a run whose row was read before: all that the row knows of are there,
+ * and each is as it was sent.
+ *
+ * @throws HoldfastError `STORE_CORRUPT` with the place; `STORE_NEWER`.
+ */
+export async function readInbox(store: Store, { runId, inboxSeq }: RunRow, taken: number): Promise<InboxMessage[]> {
+  if (taken > inboxSeq) throw damagedMessage(runId, inboxSeq + 1, `it was taken in, and the run's row knows of ${inboxSeq}`)
+  const messages = await store.inbox(runId, taken)
+  for (const [i, message] of messages.entries()) {
+    if (message.seq !== taken + i + 1) throw damagedMessage(runId, taken + i + 1, `it is missing: message ${message.seq} stands there`)
+    readMessage(runId, message)
+  }
+  const ends = taken + messages.length
+  if (ends >= inboxSeq || !(await store.get(runId))) return messages
+  throw damagedMessage(runId, ends + 1, `it is missing: the inbox ends at message ${ends}, it had ${inboxSeq}`)
 }
 
 /** How many bytes (UTF-8) the texts of these entries take. */

@@ -4,8 +4,8 @@ import { START, link, unlink, type Placed, type Tip } from '../journal/chain.ts'
 import { decode, encode } from '../journal/codec.ts'
 import { FORMAT, type Entry, type RunCreated } from '../journal/entry.ts'
 import { fingerprint } from '../journal/fingerprint.ts'
-import { writeMessage } from '../journal/message.ts'
-import { bytesOf, readJournal } from '../journal/read.ts'
+import { readMessage, writeMessage } from '../journal/message.ts'
+import { bytesOf, readInbox, readJournal } from '../journal/read.ts'
 import { unsealed, type Secrets } from '../journal/secrets.ts'
 import type { RunRow, Store } from '../journal/store.ts'
 import { Writer, type NewEntry } from '../journal/writer.ts'
@@ -14,7 +14,7 @@ import { History } from '../replay/history.ts'
 import { Attempt } from '../run/attempt.ts'
 import { Budget } from '../run/budget.ts'
 import type { StampedEvent } from '../run/events.ts'
-import { entriesOf, takenSeq } from '../run/inbox.ts'
+import { entriesOf, newestTaken } from '../run/inbox.ts'
 import { Lease, ownership } from '../run/lease.ts'
 import { givenLimits, recordOf, resolveLimits, type RunLimits } from '../run/limits.ts'
 import { describeOwner } from '../run/owner.ts'
@@ -73,6 +73,8 @@ export async function open(store: Store, options: ResolvedOptions, request: Requ
     const stalled = request.force ? undefined : stallOf(entries, options.stallAfter)
     if (stalled) throw await stall(store, row, stalled, options.clock.now())
     if (request.redo !== undefined) redone(historyOf(entries), runId, request.redo)
+    // What is damaged, or needs a secret that is not there, is not begun with.
+    for (const message of await readInbox(store, row, newestTaken(entries))) unsealed(runId, readMessage(runId, message), options.secrets)
     const lost: { attempt?: Attempt; error?: HoldfastError } = {}
     const onLost = (error: HoldfastError): void => {
       lost.error = error
@@ -178,12 +180,13 @@ export class Inbox {
     this.#runId = runId
     this.#writer = writer
     this.#history = history
-    this.seq = entries.reduce((newest, { entry }) => Math.max(newest, takenSeq(entry)), 0)
+    this.seq = newestTaken(entries)
   }
 
   /** Resolves to whether there was anything. */
   async take(): Promise<boolean> {
-    const messages = await this.#store.inbox(this.#runId, this.seq)
+    const row = await this.#store.get(this.#runId)
+    const messages = row ? await readInbox(this.#store, row, this.seq) : []
     for (const message of messages) {
       await this.#writer.write(entriesOf(this.#runId, message, this.#history, this.#secrets))
       this.seq = message.seq

@@ -7,11 +7,11 @@ import type { Placed } from '../journal/chain.ts'
 import { encode, type Encoded } from '../journal/codec.ts'
 import type { Decision, EffectRef, StepKind, SuspendReason } from '../journal/entry.ts'
 import { readMessage, writeMessage, type Message } from '../journal/message.ts'
-import { readJournal } from '../journal/read.ts'
+import { readInbox, readJournal } from '../journal/read.ts'
 import { unsealed, type Secrets } from '../journal/secrets.ts'
-import type { Store } from '../journal/store.ts'
+import type { RunRow, Store } from '../journal/store.ts'
 import { History } from '../replay/history.ts'
-import { takenSeq } from '../run/inbox.ts'
+import { newestTaken } from '../run/inbox.ts'
 import { ownership } from '../run/lease.ts'
 
 export type DecisionInput = 'rerun' | 'skip' | 'reuse' | { readonly result: unknown }
@@ -32,7 +32,7 @@ export async function decide(store: Store, runId: string, step: string, input: D
   if (!question) throw nothingToResolve(runId, step, row.status, questionsIn(entries, history, mayRun))
   const decision = asGiven === 'reuse' ? reused(question, runId, step)
     : asGiven.type === 'result' && question.kind === 'model' ? responseGiven(input, question.effect.name, runId, step, now) : asGiven
-  await refuseSettled(store, runId, step, question, entries)
+  await refuseSettled(store, row, step, question, entries)
   const message: Message = { type: 'decision', step, effect: question.effect, fingerprint: question.fingerprint, since: row.lastSeq, decision }
   // A run that waits with it again has met something that was not there when that was decided.
   const waitsAgain = lastReasons(entries).some((reason) => reason.step === step)
@@ -44,9 +44,9 @@ export async function decide(store: Store, runId: string, step: string, input: D
 }
 
 /** The work itself has told meanwhile how it ended, and the run has not read that yet: it counts, and nothing is left to decide about (C20). */
-async function refuseSettled(store: Store, runId: string, step: string, { effects }: Question, entries: readonly Placed[]): Promise<void> {
-  const taken = entries.reduce((newest, { entry }) => Math.max(newest, takenSeq(entry)), 0)
-  for (const sent of await store.inbox(runId, taken)) {
+async function refuseSettled(store: Store, row: RunRow, step: string, { effects }: Question, entries: readonly Placed[]): Promise<void> {
+  const { runId } = row
+  for (const sent of await readInbox(store, row, newestTaken(entries))) {
     const message = readMessage(runId, sent)
     if (message.type !== 'late-result' || (message.step !== step && !effects.includes(message.step))) continue
     throw new HoldfastError('NOTHING_TO_RESOLVE', `step "${message.step}" of run "${runId}" has come to its end meanwhile`, { runId, step, advice: 'Resume the run: it goes on with what came of it' })
