@@ -353,10 +353,21 @@ export class Drive {
     this.#disarmIdle = this.attempt.clock.timer(this.attempt.policies.idleMs, () => {
       if (this.#running().length > 0 || this.#waiting.size === 0) return
       const waiting = [...this.#waiting.values()]
-      const due = waiting.flatMap(({ resumeAt }) => (resumeAt === null ? [] : [resumeAt]))
+      const now = this.attempt.clock.now()
+      const due = waiting.flatMap((each) => dueOf(each, now) ?? [])
       this.end({ type: 'suspended', reasons: waiting.map(({ reason }) => reason), resumeAt: due.length > 0 ? Math.min(...due) : null })
     })
   }
+}
+
+/** A store that refused a record may take the next one. */
+const NEXT_RECORD_MS = 5_000
+
+/** From when on another attempt may go on with what waits, ms since the epoch; null: when somebody has answered. */
+function dueOf({ reason, resumeAt }: Waiting, now: number): number | null {
+  if (resumeAt !== null) return resumeAt
+  if (reason.type === 'draining') return now
+  return reason.type === 'not-recorded' ? now + NEXT_RECORD_MS : null
 }
 
 const afterTheEnd = (label: string): Verdict & { type: 'refuse' } => ({

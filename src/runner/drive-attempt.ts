@@ -30,6 +30,8 @@ export async function driveAttempt(opened: OpenAttempt, current: Current): Promi
   const disarm = attempt.budget.watch(() => current.drive?.machine.replaysLeft ?? 0, (reached) => current.drive?.end({ type: 'limit', reached }))
   try {
     for (;;) {
+      // Stopped before its handler was called, or between two calls of it.
+      if (attempt.signal.aborted) return await stop(opened, attempt.signal.reason)
       const drive = new Drive(attempt)
       current.drive = drive
       const end = await drive.run(async () => settleResult(await (agent as AnyAgent & { handler: (run: unknown, input: unknown) => unknown }).handler(runOf(drive), input)))
@@ -150,9 +152,11 @@ async function stop(opened: OpenAttempt, reason: unknown): Promise<Outcome> {
   const why: SuspendReason = closing
     ? { type: 'draining', message: 'its runner was closed' }
     : { type: 'aborted', message: `the attempt was stopped: ${messageOf(reason)}` }
-  await close(opened, [{ type: 'suspended', reasons: [why], resumeAt: null }], { status: 'suspended', resumeAt: null })
-  attempt.emit({ type: 'run-suspended', reasons: [why], resumeAt: null })
-  if (closing) return { status: 'suspended', reasons: [why] }
+  // Another runner may go on at once; what its caller stopped goes on when somebody wants it to.
+  const resumeAt = closing ? attempt.clock.now() : null
+  await close(opened, [{ type: 'suspended', reasons: [why], resumeAt }], { status: 'suspended', resumeAt })
+  attempt.emit({ type: 'run-suspended', reasons: [why], resumeAt })
+  if (resumeAt !== null) return { status: 'suspended', reasons: [why], resumeAt }
   throw reason
 }
 

@@ -126,7 +126,9 @@ class DefaultRunner implements Runner {
   #opened: Promise<void> | undefined
   #closed: Promise<void> | undefined
   /** The attempts that this runner drives. */
-  readonly #driven = new Map<OpenAttempt, { readonly current: Current; readonly done: Promise<unknown> }>()
+  readonly #driven = new Map<OpenAttempt, Current>()
+  /** Calls that are not over: until then their store is needed. */
+  readonly #calls = new Set<Promise<unknown>>()
 
   constructor(options: ResolvedOptions) {
     this.#options = options
@@ -165,8 +167,11 @@ class DefaultRunner implements Runner {
 
   async resolve(runId: string, step: string, decision: DecisionInput, options: CallOptions & { readonly resume?: boolean } = {}): Promise<Outcome | undefined> {
     checkCall('resolve', options, RESOLVE)
-    await this.#ready()
-    await decide(this.#store, checkRunId(runId), step, decision, this.#options.clock.now(), this.#options.secrets)
+    const { clock, secrets } = this.#options
+    await this.#counted(async () => {
+      await this.#ready()
+      await decide(this.#store, checkRunId(runId), step, decision, clock.now(), secrets)
+    })
     const { resume, ...call } = options
     return resume ? this.resume(runId, call) : undefined
   }
@@ -209,22 +214,40 @@ class DefaultRunner implements Runner {
   }
 
   async #drain(): Promise<void> {
-    const { clock, drainMs } = this.#options
-    const driven = [...this.#driven]
-    for (const [{ attempt }] of driven) attempt.draining = true
-    const over = new AbortController()
-    const settled = Promise.all(driven.map(([, { current }]) => current.drive?.settled()))
-    await Promise.race([settled, sleep(clock, drainMs, over.signal).catch(() => {})])
-    over.abort()
-    for (const [{ attempt }] of driven) {
-      attempt.abort(new HoldfastError('RUNNER_CLOSED', 'the runner was closed', { runId: attempt.runId, advice: 'Resume the run with another runner' }))
-    }
-    await Promise.all(driven.map(([, { done }]) => done.catch(() => {})))
+    await this.#stop([...this.#driven], (runId) => closed('Resume the run with another runner', runId))
+    // What was still being opened is not driven any more.
+    while (this.#calls.size > 0) await Promise.allSettled(this.#calls)
     await this.#opened?.catch(() => {})
     await this.#store.close()
   }
 
-  async #drive(options: CallOptions, asked: Pick<Request, 'runId' | 'start' | 'redo'>): Promise<Outcome> {
+  /** Lets running steps end within `drainMs`, and ends the attempts. */
+  async #stop(driven: readonly (readonly [OpenAttempt, Current])[], reasonOf: (runId: string) => HoldfastError): Promise<void> {
+    const { clock, drainMs } = this.#options
+    for (const [{ attempt }] of driven) attempt.draining = true
+    const over = new AbortController()
+    const settled = Promise.all(driven.map(([, current]) => current.drive?.settled()))
+    await Promise.race([settled, sleep(clock, drainMs, over.signal).catch(() => {})])
+    over.abort()
+    for (const [{ attempt }] of driven) attempt.abort(reasonOf(attempt.runId))
+  }
+
+  /** `close` waits until the call is over. */
+  async #counted<T>(call: () => Promise<T>): Promise<T> {
+    const done = call()
+    this.#calls.add(done)
+    try {
+      return await done
+    } finally {
+      this.#calls.delete(done)
+    }
+  }
+
+  #drive(options: CallOptions, asked: Pick<Request, 'runId' | 'start' | 'redo'>): Promise<Outcome> {
+    return this.#counted(() => this.#openAndDrive(options, asked))
+  }
+
+  async #openAndDrive(options: CallOptions, asked: Pick<Request, 'runId' | 'start' | 'redo'>): Promise<Outcome> {
     options.signal?.throwIfAborted()
     const inCall = { ...this.#options, policies: policiesOfCall(this.#options.policies, options) }
     await this.#ready()
@@ -240,12 +263,12 @@ class DefaultRunner implements Runner {
     }
     if (options.signal?.aborted) onAbort()
     options.signal?.addEventListener('abort', onAbort, { once: true })
+    if (this.#closed) attempt.abort(closed('Resume the run with another runner', attempt.runId))
     const current: Current = {}
+    this.#driven.set(opened.attempt, current)
     const uncount = countDriven()
-    const done = driveAttempt(opened.attempt, current)
-    this.#driven.set(opened.attempt, { current, done })
     try {
-      const outcome = await done
+      const outcome = await driveAttempt(opened.attempt, current)
       return outcome.status === 'suspended' && redaction ? redaction.event(outcome) : outcome
     } finally {
       uncount()
@@ -289,7 +312,7 @@ class DefaultRunner implements Runner {
   }
 
   #refuseClosed(): void {
-    if (this.#closed) throw new HoldfastError('RUNNER_CLOSED', 'the runner was closed', { advice: 'Make another one with createRunner' })
+    if (this.#closed) throw closed('Make another one with createRunner')
   }
 
   async #row(runId: string): Promise<RunRow> {
@@ -303,6 +326,8 @@ class DefaultRunner implements Runner {
     return endedOutcome(row.runId, whole(row.runId, await this.#entries(row.runId), this.#options.secrets))
   }
 }
+
+const closed = (advice: string, runId?: string): HoldfastError => new HoldfastError('RUNNER_CLOSED', 'the runner was closed', { advice, ...(runId !== undefined && { runId }) })
 
 /** What cannot be masked is not shown; that is no reason to end a run. */
 function masked(tell: (event: StampedEvent) => void, redaction: Redaction): (event: StampedEvent) => void {
