@@ -88,6 +88,41 @@ describe.each(STORES)('in a $kind store', ({ make }) => {
     expect(events.flatMap((event) => (event.type === 'replay-diverged' || event.type === 'config-changed' || event.type === 'warning' ? [event] : []))).toEqual([])
   })
 
+  it('a secret in a name (of a step, tool, model, call, branch, child agent, effect) is stored and shown by its own, and a rotated one changes nothing', async () => {
+    const fail = failingOnce()
+    let key = KEY
+    let calls = 0
+    const model = (): ReturnType<typeof testModel> => ({ ...testModel((turn) => (turn === 0 ? { calls: [{ id: `call-${key}`, tool: `login-${key}`, input: {} }] } : { text: 'done' })), provider: `at ${key}`, modelId: key })
+    const agent = defineAgent('a', async (run) => {
+      const child = defineAgent(`child ${key}`, (inner: Run) => inner.step(`own ${key}`, () => calls++))
+      const description = run.attempt === 1 ? 'logs in' : 'does log in'
+      const tools = run.tools({ [`login-${key}`]: tool({ description, inputSchema: z.object({}), execute: async () => calls++ }) }, { [`login-${key}`]: { effectKey: () => key } })
+      await generateText({ model: run.model(model()), tools, prompt: 'Log in', stopWhen: isStepCount(3) })
+      await run.step(`post to https://hooks.test/${key}`, () => calls++)
+      await run.branch(`for ${key}`, () => run.read(`look ${key}`, () => 1))
+      await run.agent(child, {})
+      const charged = await run.step(`charge ${key}`, () => { calls++; throw Object.assign(new Error('reset'), { code: 'ECONNRESET' }) }).catch((error: Error) => error.message)
+      fail()
+      return charged
+    })
+    const events: StampedEvent[] = []
+    const open = (): ReturnType<typeof createRunner> => createRunner({ agents: [agent], store: place.open(), secrets: { KEY: key }, ...quick, onEvent: (event) => events.push(event) })
+    const runner = open()
+    await expect(runner.run(agent, {}, { runId: 'r' })).rejects.toThrow(/later/)
+    await runner.close()
+    await expectHidden()
+    key = 'rotated_in_the_meantime'
+    const again = open()
+    expect(await again.resume('r')).toMatchObject({ status: 'completed' })
+    expect(calls).toBe(4)
+    expect(events.filter(({ type }) => type === 'replay-diverged')).toEqual([])
+    expect(events.find((event) => event.type === 'config-changed')).toMatchObject({ changed: ['tool login-{{secret:KEY}}'] })
+    expect(JSON.stringify([events, await again.history('r')])).not.toMatch(/sk_live|rotated_in/)
+    await again.close()
+    await expectHidden()
+    expect(await place.bytes()).not.toContain(key)
+  })
+
   it('a secret that is not given any more: SECRET_MISSING with its name, before the handler starts, and nothing is changed', async () => {
     let handled = 0
     const agent = defineAgent('a', async (run) => {
@@ -178,10 +213,15 @@ it('an error that cannot be read whole is shown as far as it can, and ends nothi
   await runner.close()
 })
 
-it('no run or thread is named by a secret', async () => {
+it('no run, thread, agent or version is named by a secret', async () => {
   const agent = defineAgent('a', async () => 1)
   const runner = createRunner({ agents: [agent], secrets: { KEY }, retry: false })
   await expect(runner.run(agent, {}, { runId: `run-${KEY}` })).rejects.toMatchObject({ code: 'INVALID_RUN_ID', message: expect.stringMatching(/holds the secret KEY/) })
   await expect(runner.run(agent, {}, { runId: 'r', threadId: KEY })).rejects.toMatchObject({ code: 'INVALID_OPTIONS', message: expect.stringMatching(/threadId holds the secret KEY/) })
   await runner.close()
+  for (const named of [defineAgent(`a ${KEY}`, async () => 1), defineAgent('b', async () => 1, { version: KEY })]) {
+    const make = (): unknown => createRunner({ agents: [named], secrets: { KEY }, retry: false })
+    expect(make).toThrow(/^agents\[0\]: its (name|version) holds the secret KEY/)
+    expect(make).not.toThrow(KEY)
+  }
 })

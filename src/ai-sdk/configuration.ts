@@ -23,7 +23,7 @@ export class Configurations {
   /** null: it holds something that has no fingerprint. */
   read(model: LanguageModelV4, options: LanguageModelV4CallOptions): Configuration | null {
     const settings = settingsOf(options)
-    const parts = this.#prints(partsOf(model, options))
+    const parts = this.#prints(partsOf(model, options, (text) => this.#secrets?.hide(text) ?? text))
     // One part of the digest, as ever: a run of an earlier build is under the same configuration.
     const all = this.#prints({ settings })
     const each = this.#prints(settings)
@@ -62,14 +62,14 @@ function settingsOf({ maxOutputTokens, temperature, stopSequences, topP, topK, p
  * The other parts, by the names that a warning shows. Not among them: `abortSignal` and `headers` (they say how to ask, not
  * what), `includeRawChunks` (what else to show of the same answer).
  */
-function partsOf(model: LanguageModelV4, options: LanguageModelV4CallOptions): Record<string, unknown> {
+function partsOf(model: LanguageModelV4, options: LanguageModelV4CallOptions, hide: (name: string) => string): Record<string, unknown> {
   const { prompt, tools, toolChoice, responseFormat, providerOptions } = options
   const system = prompt.slice(0, leadingSystem(prompt))
   return {
     model: `${model.provider}/${model.modelId}`,
     system: system.length === 0 ? undefined : system.map((m) => ({ content: m.content, providerOptions: withoutCacheSettings(m.providerOptions) })),
     ...Object.fromEntries((tools ?? []).map((tool) => [
-      `tool ${tool.name}`,
+      `tool ${hide(tool.name)}`,
       tool.type === 'function' ? { ...tool, providerOptions: withoutCacheSettings(tool.providerOptions) } : tool,
     ])),
     toolChoice: tools?.length ? toolChoice : undefined,

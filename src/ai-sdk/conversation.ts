@@ -90,7 +90,7 @@ export class Conversations {
       const isLost = last?.digest === NO_FINGERPRINT
       const print = isLost ? null : fingerprint(comparable(message), this.#secrets)
       known.push({
-        label: [labelOf(message), print ?? ''],
+        label: [this.#secrets?.hide(labelOf(message)) ?? labelOf(message), print ?? ''],
         digest: print === null ? NO_FINGERPRINT : hash(last?.digest ?? '', print),
         waiting: waitingAfter(last ? last.waiting : NONE, message),
         hasLinks: last?.hasLinks === true || hasLink(message),

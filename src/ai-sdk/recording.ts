@@ -113,7 +113,7 @@ type Call = LanguageModelV4Content & { type: 'tool-call' }
 const isCall = (part: { type: string }): part is Call => part.type === 'tool-call'
 
 const askedCall = ({ toolCallId, toolName, input }: Call, secrets: Secrets | undefined): AskedCall =>
-  ({ callId: secrets?.hide(toolCallId) ?? toolCallId, tool: toolName, fingerprint: fingerprintOfText(input, secrets) })
+  ({ callId: secrets?.hide(toolCallId) ?? toolCallId, tool: secrets?.hide(toolName) ?? toolName, fingerprint: fingerprintOfText(input, secrets) })
 
 /** Of arguments that are JSON text; text that is none is compared as it is. */
 function fingerprintOfText(input: string, secrets: Secrets | undefined): string {

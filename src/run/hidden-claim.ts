@@ -1,8 +1,8 @@
 /** What a step is known by, with the names of secrets in place of their values: ids stand in journals, events and commands as they are. */
 import type { Secrets } from '../journal/secrets.ts'
-import type { Claim, Place } from '../replay/claim.ts'
+import type { Claim, ModelClaim, Place } from '../replay/claim.ts'
 
-/** Fingerprints are made so already, by whoever makes them. */
+/** Fingerprints, and what a prompt and a configuration are told of, are made so already, by whoever makes them. */
 export function hiddenClaim(claim: Claim, secrets: Secrets): Claim {
   const { place, content, model, effect } = claim
   const hide = (text: string): string => secrets.hide(text)
@@ -11,9 +11,14 @@ export function hiddenClaim(claim: Claim, secrets: Secrets): Claim {
     name: hide(claim.name),
     place: hiddenPlace(place, hide),
     ...(content !== undefined && { content: hide(content) }),
-    ...(model && { model: { ...model, results: model.results.map(hide) } }),
-    ...(effect && { effect: { ...effect, key: hide(effect.key) } }),
+    ...(model && { model: hiddenModel(model, hide) }),
+    ...(effect && { effect: { ...effect, name: hide(effect.name), key: hide(effect.key) } }),
   }
+}
+
+function hiddenModel(model: ModelClaim, hide: (text: string) => string): ModelClaim {
+  const { results, tools, toolChoice } = model
+  return { ...model, results: results.map(hide), tools: tools.map(hide), ...(typeof toolChoice === 'object' && { toolChoice: { tool: hide(toolChoice.tool) } }) }
 }
 
 function hiddenPlace(place: Place, hide: (text: string) => string): Place {

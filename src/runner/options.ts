@@ -111,7 +111,7 @@ export function resolveOptions(options: RunnerOptions): ResolvedOptions {
   })
   const secrets = Secrets.of(options.secrets)
   return {
-    agents: agentsByName(options.agents),
+    agents: agentsByName(options.agents, secrets),
     secrets,
     redaction: Redaction.of(options.redact, secrets),
     store,
@@ -127,11 +127,16 @@ export function resolveOptions(options: RunnerOptions): ResolvedOptions {
   }
 }
 
-function agentsByName(agents: unknown): ReadonlyMap<string, AnyAgent> {
+function agentsByName(agents: unknown, secrets: Secrets | undefined): ReadonlyMap<string, AnyAgent> {
   if (!Array.isArray(agents)) throw invalid('agents must be an array of agents', 'Make them with defineAgent(name, handler)')
   const byName = new Map<string, AnyAgent>()
   for (const [i, agent] of (agents as AnyAgent[]).entries()) {
     if (typeof agent?.name !== 'string' || typeof agent.handler !== 'function') throw invalid(`agents[${i}] is not an agent`, 'Make it with defineAgent(name, handler)')
+    // They stand in the store as they are, for anybody to look for.
+    for (const field of ['name', 'version'] as const) {
+      const held = secrets?.nameIn(agent[field])
+      if (held !== undefined) throw invalid(`agents[${i}]: its ${field} holds the secret ${held}`, 'Name it by what it does')
+    }
     if (byName.has(agent.name)) {
       throw new HoldfastError('DUPLICATE_AGENT', `agents[${i}]: two agents are called "${agent.name}"`, { advice: 'A run is resumed by the name of its agent: give each its own' })
     }
