@@ -13,6 +13,34 @@ const thrownBy = (text: string): unknown => {
 }
 const verdict = (value: unknown, classify: Classifier = classifyError): AfterError => afterError(value, classify(value), classify)
 const reset = error('read ECONNRESET', { code: 'ECONNRESET' })
+const fetchFailed = (cause: unknown): Error => new TypeError('fetch failed', { cause })
+
+const DOUBTFUL_WORDS = [
+  // a failure of the server
+  'refund failed with 500', 'Refund API returned 500: oops', 'Refund API returned 502', 'POST /refunds -> 500 Internal Server Error', 'Error 500', 'API error (500): oops',
+  'fetch https://pay/refunds \u2192 500', 'payment service responded with a 503', 'got a 502 from the gateway', 'the bank answered with status 504', 'refund failed (Bad Gateway)',
+  'HTTP 500 from payments', 'refund failed, status code: 500.', 'The payment service is temporarily unavailable',
+  // late
+  'refund timed out after 5000ms', 'refund took longer than 50 ms', 'no response from payment gateway', 'the bank did not answer within 30 seconds', 'Heartbeat timeout',
+  'Keepalive timeout', 'gave up', 'gave up waiting for the bank', 'payment gateway is not responding', 'deadline for the refund exceeded',
+  // lost
+  'WebSocket connection closed before response', 'Connection closed (1006)', 'Connection to the bank was lost', 'Lost connection to MySQL server during query', 'Unexpected close',
+  'Channel closed by server: 541 (INTERNAL-ERROR)', 'Server sent FIN packet unexpectedly, closing connection.', 'Client is closed because Timeout (control socket)',
+  'Cannot call write after a stream was destroyed', 'Worker exited before finishing task', 'Worker stopped with exit code 1', 'could not reach the payment service',
+  'ORA-03113: end-of-file on communication channel', 'NJS-123: call timeout of 1000 ms exceeded',
+  // cut, unreadable
+  'invalid response from the bank', 'could not parse the response of the bank', 'unexpected empty response', 'response of the bank was truncated',
+  // said outright
+  'the outcome of the refund is unknown', 'the payment may have gone through', 'refund state: unknown',
+]
+
+/** How tools speak to models. */
+const CLEAN_WORDS = [
+  'insufficient funds', 'no such order', 'Order 500 not found', 'cannot refund 500 EUR', 'amount 500 exceeds the limit of 400', 'refund of 500 failed: amount too large',
+  'the voucher has expired', 'seat 512 is taken', 'timeout must be a positive number', 'unknown option: timeout', 'order 7 was refunded already', 'the account is closed',
+  'the order is closed', 'card declined', 'invalid amount', 'nothing to refund', 'the refund period has ended', 'no answer key was given' , 'customer has no connection to this order',
+  'API key is missing', 'expected a status, got pending', 'rejected: 3 of 500 rows are invalid', 'returned 500 rows, expected 1', 'limit of 512 MB reached', 'error 5001: order locked',
+]
 
 describe('what an error says about an effect: in doubt', () => {
   it.each<readonly [string, unknown]>([
@@ -35,6 +63,36 @@ describe('what an error says about an effect: in doubt', () => {
     ['a status behind words of its own', error('Refund failed: Request failed with status code 502')],
     ['the same twice', error('agent: refund failed: 1 CANCELLED: Cancelled on client')],
     ['a text that was thrown', 'refund failed: read ECONNRESET'],
+    // An answer came, and it was not taken.
+    ['too many redirects, which come after an answer', fetchFailed(error('redirect count exceeded'))],
+    ['a redirect to what is no address', fetchFailed(Object.assign(new TypeError('Invalid URL'), { code: 'ERR_INVALID_URL' }))],
+    ['a redirect to another scheme', fetchFailed(error('URL scheme must be a HTTP(S) scheme'))],
+    ['a redirect to a port that is not asked', fetchFailed(error('bad port'))],
+    ['what fetch has no name for', fetchFailed(error('something new'))],
+    ['an answer that is too large, of undici', named('ResponseExceededMaxSizeError', 'Response content exceeded max size', { code: 'UND_ERR_RES_EXCEEDED_MAX_SIZE' })],
+    ['the same, of node-fetch', named('FetchError', 'content size at https://x over limit: 10', { type: 'max-size' })],
+    ['the same, of gRPC', error('8 RESOURCE_EXHAUSTED: Received message larger than max (5 vs. 4)', { code: 8, details: 'Received message larger than max (5 vs. 4)', metadata: {} })],
+    ['too many redirects, of axios', error('Maximum number of redirects exceeded', { code: 'ERR_FR_TOO_MANY_REDIRECTS' })],
+    ['the same, of got', named('MaxRedirectsError', 'Redirected 10 times. Aborting.', { code: 'ERR_TOO_MANY_REDIRECTS' })],
+    ['the same, of node-fetch', named('FetchError', 'maximum redirect reached at: https://x', { type: 'max-redirect' })],
+    ['a body that took too long', named('FetchError', 'Response timeout while trying to fetch https://x (over 100ms)', { type: 'body-timeout' })],
+    ['brotli that does not inflate', error('Decompression failed', { code: 'ERR__ERROR_FORMAT_PADDING_1', errno: -11 })],
+    ['zstd that does not inflate', error('Unknown frame descriptor', { code: 'ZSTD_error_prefix_unknown' })],
+    ['an answer that is not what its client knows', named('DeserializationError', 'Unexpected token <', { data: '<html>' })],
+    // Statuses where clients keep them.
+    ['a status under meta', named('ResponseError', 'unavailable_shards_exception', { meta: { statusCode: 503, headers: {}, body: {} } })],
+    ['a status under res', error('refund failed', { res: { statusCode: 500 } })],
+    ['a redirect that was not followed', named('AxiosError', 'Request failed with status code 302', { code: 'ERR_BAD_REQUEST', response: { status: 302, headers: {}, data: '' } })],
+    ['a body that was read before', new TypeError('Body is unusable: Body has already been read')],
+    ['a status as the cause', new Error('refund failed', { cause: 500 })],
+    ['a status that was thrown', 503],
+    ['the network error of a GraphQL client', named('ApolloError', 'Response not successful: Received status code 502', { networkError: error('x', { statusCode: 502 }), graphQLErrors: [] })],
+    ['another one', named('CombinedError', '[Network] Failed to fetch', { networkError: new TypeError('Failed to fetch') })],
+    ['a failure behind which cleaning up failed too', named('SuppressedError', 'x', { error: error('pool is closed'), suppressed: reset })],
+    ['cleaning up that broke behind a refusal', named('SuppressedError', 'x', { error: reset, suppressed: error('x', { status: 409 }) })],
+    ['a group in a group', new AggregateError([error('declined'), new AggregateError([error('x', { status: 404 }), reset])])],
+    ['a call that is still being worked on', error('There is currently another in-progress request using this Idempotent Key', { statusCode: 409, code: 'idempotency_key_in_use', type: 'StripeIdempotencyError' })],
+    ...DOUBTFUL_WORDS.map((text) => [`words: ${text}`, error(text)] as const),
   ])('%s', (_, value) => {
     expect(verdict(value)).toBe('in-doubt')
   })
@@ -58,6 +116,13 @@ describe('what an error says about an effect: not done', () => {
     ['a colon', error('Order 7: not found: nothing to refund')],
     ['nothing', undefined],
     ['an object', { message: 7, errors: 'none' }],
+    ['an address that fetch refuses before it asks', Object.assign(new TypeError('Failed to parse URL from http://['), { cause: Object.assign(new TypeError('Invalid URL'), { code: 'ERR_INVALID_URL' }) })],
+    ['a refusal in which another failure is told of', error('the answer timed out once', { status: 409 })],
+    ['an argument of the wrong type', Object.assign(new TypeError('The "chunk" argument must be of type string'), { code: 'ERR_INVALID_ARG_TYPE' })],
+    ['a header that cannot be sent', Object.assign(new TypeError('Invalid value "undefined" for header "x"'), { code: 'ERR_HTTP_INVALID_HEADER_VALUE' })],
+    ['a file that is not there', error("ENOENT: no such file or directory, open 'receipt.txt'", { code: 'ENOENT', errno: -2 })],
+    ['a number as the cause', new Error('refund failed', { cause: 404 })],
+    ...CLEAN_WORDS.map((text) => [`words: ${text}`, error(text)] as const),
   ])('%s', (_, value) => {
     expect(verdict(value)).toBe('not-done')
   })

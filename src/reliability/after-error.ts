@@ -1,7 +1,10 @@
 /** What an error that was thrown out of work with effects says about the effect (R6): that it surely did not happen, or that nobody knows. */
 import { classifyError, type Category, type Classification, type Classifier } from './classification/index.ts'
 import { bySystemCode } from './classification/codes.ts'
+import { factsOf } from './classification/facts.ts'
+import { judge } from './classification/judge.ts'
 import { layersOf, namesOf, read } from './classification/layers.ts'
+import { saysLost, textOf } from './lost-answer.ts'
 
 /** `not-done`: nothing happened. `in-doubt`: it may have happened. */
 export type AfterError = 'not-done' | 'in-doubt'
@@ -16,43 +19,39 @@ const MAX = 16
 
 /**
  * What `error`, classified as `classification`, says where its tool says nothing. In doubt: the categories of R6; a failure of that kind among several,
- * or among the tries of one that tried again (the last one's "exists already" may be the echo of the first); an answer that cannot be read;
- * an error that puts what it wraps into its own words ("refund failed: read ECONNRESET"). All else is the tool's own word that it failed.
+ * or among the tries of one that tried again (the last one's "exists already" may be the echo of the first); whatever says that an answer was lost,
+ * cut, unreadable or late, also in words ("refund failed with 500"). All else is the tool's own word that it failed.
  */
 export function afterError(error: unknown, classification: Classification, classify: Classifier = classifyError): AfterError {
-  const { category, evidence } = classification
-  if (DOUBTFUL.has(category)) return 'in-doubt'
-  // A rule of the user's: it has looked at the error as a whole.
-  if (evidence.rule.startsWith('rule:')) return 'not-done'
-  const layers = layersOf(error).map(({ value }) => value)
-  const others = layers.flatMap(failuresIn)
-  if (others.some((each) => DOUBTFUL.has(classify(each).category) || isUnreadable(each))) return 'in-doubt'
-  return category === 'unknown' && layers.some((each) => isUnreadable(each) || wraps(each)) ? 'in-doubt' : 'not-done'
+  return isDoubt(error, classification, classify, { members: MAX }) ? 'in-doubt' : 'not-done'
 }
 
-/** Failures beside each other, or one after the other. */
+function isDoubt(error: unknown, { category, evidence: { rule } }: Classification, classify: Classifier, left: { members: number }): boolean {
+  if (DOUBTFUL.has(category)) return true
+  // A rule of the user's: it has looked at the error as a whole.
+  if (rule.startsWith('rule:')) return false
+  const layers = layersOf(error).map(({ value }) => value)
+  for (const member of layers.flatMap(failuresIn)) {
+    if (left.members-- <= 0) break
+    if (isDoubt(member, classify(member), classify, left)) return true
+  }
+  if (category === 'unknown') return layers.some((layer) => saysLost(layer) || wraps(layer))
+  // Its client sent something, and what it says of the request may be about a later one: the redirect that the first one was answered with.
+  return !SAID_BY_THE_OTHER_SIDE.test(rule) && layers.some((layer) => saysLost(layer) || judge(layer, factsOf(layer))?.weak === true)
+}
+
+/** A status or a word of the service: it has looked at the request, and refused. */
+const SAID_BY_THE_OTHER_SIDE = /^(?:status|provider|sqlstate|stop|json-rpc|smtp):/
+
+/** Failures beside each other, or one after the other: of several at once, of tries, of work and of the cleaning up behind it. */
 function failuresIn(value: unknown): readonly unknown[] {
   const errors = read(value, 'errors')
-  return Array.isArray(errors) ? errors.slice(0, MAX) : []
-}
-
-/** How clients say that the other side answered, and that the answer is no JSON, or not whole: got, @azure, node-fetch, zlib, TextDecoder. */
-const UNREADABLE: readonly unknown[] = ['ERR_BODY_PARSE_FAILURE', 'PARSE_ERROR', 'invalid-json', 'Z_DATA_ERROR', 'Z_BUF_ERROR', 'ERR_ENCODING_INVALID_ENCODED_DATA']
-
-/** An answer came, and it cannot be read: a body that was cut, a proxy's page. What was asked for may well be done. */
-function isUnreadable(value: unknown): boolean {
-  if (UNREADABLE.includes(read(value, 'code')) || UNREADABLE.includes(read(value, 'type'))) return true
-  // Of JSON alone: a pattern or a program that does not parse was never sent. All engines name it in their messages.
-  return namesOf(value).includes('SyntaxError') && /\bJSON\b/.test(textOf(value))
+  const suppressed = namesOf(value).includes('SuppressedError') ? [read(value, 'suppressed'), read(value, 'error')] : []
+  return [...suppressed, ...(Array.isArray(errors) ? errors.slice(0, MAX) : [])]
 }
 
 /** A code of a system as a word of its own: not of a file called after it. */
 const CODE = /(?<![\w./-])(?:E[A-Z]{4,}|(?:UND_ERR|ERR_HTTP2)_[A-Z_]+)(?![\w/-]|\.\w)/g
-
-function textOf(value: unknown): string {
-  const text = typeof value === 'string' ? value : read(value, 'message')
-  return typeof text === 'string' ? text.slice(0, 4_096) : ''
-}
 
 /** Whether the message of an error says what it wraps: by a code of the system, or behind a colon, as that says it itself. */
 function wraps(value: unknown): boolean {

@@ -38,6 +38,7 @@ const BODY_KEYS = [
   'error', 'errors', 'data', 'body', 'responseBody', 'rawBody', 'response', 'value', 'details', 'detail', 'errorDetails', 'statusDetails',
   'metadata', '$metadata', '$response', 'innererror', 'inner_error', 'extensions', 'raw', 'parameters', 'promptFeedback', 'candidates', 'choices',
   'incomplete_details', 'output', 'violations',
+  'meta', 'res', // Elasticsearch's and superagent's responses
 ]
 /** Amazon's event streams name the failure by the key: `{ throttlingException: { message } }`. */
 const EXCEPTION_KEYS = [

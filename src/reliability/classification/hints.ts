@@ -37,7 +37,7 @@ function retryAfterMs(facts: Facts): Hint | undefined {
       if (hint !== undefined) return hint
     }
   }
-  return ownNumber(facts, ['retryAfterMs', 'retry_after_ms', 'retryAfterInMs'], 1)
+  return ownNumber(facts, ['retryAfterMs', 'retry_after_ms', 'retryAfterInMs', 'timeToReset'], 1)
 }
 
 function retryAfter(facts: Facts, now: number): Hint | undefined {

@@ -1,7 +1,7 @@
 /** What one layer says: the provider's word, then the SDK's name, the HTTP status, a system code, and last the text. */
 import { isCategory } from './category.ts'
 import type { Category } from './category.ts'
-import { byGrpc, byNumber, bySystemCode } from './codes.ts'
+import { byDatabase, byGrpc, byNumber, bySmtp, bySystemCode } from './codes.ts'
 import type { CodeVerdict } from './codes.ts'
 import type { Facts } from './facts.ts'
 import { isErrorLike, namesOf, read } from './layers.ts'
@@ -92,9 +92,10 @@ function statusWord(facts: Facts): Verdict | undefined {
 }
 
 function systemCode(facts: Facts, value: unknown): Verdict | undefined {
-  let verdict: CodeVerdict | undefined
+  let verdict: CodeVerdict | undefined = bySmtp(value)
   for (const code of facts.codes) verdict ??= bySystemCode(code, value)
   for (const { code, of } of facts.numbers) verdict ??= byNumber(code, of)
+  verdict ??= byDatabase(value)
   return verdict && refined(verdict, facts)
 }
 

@@ -13,8 +13,9 @@ const MAX_LAYERS = 24
 
 /** Where wrappers keep what they wrap, in the order in which it is looked at. */
 const INNER = [
+  'suppressed', // what was thrown first, before cleaning up behind it (`using`) failed too
   'lastError', 'originalError', 'error', 'reason', 'err', 'inner', 'innerError', 'exception', 'cause',
-  'detail', 'original', 'parent', 'driverError', // Stripe, Slack, Sequelize, TypeORM
+  'detail', 'original', 'parent', 'driverError', 'networkError', // Stripe, Slack, Sequelize, TypeORM, GraphQL clients
 ]
 const WRAPPED = ['lastError', 'originalError', 'cause']
 

@@ -5,6 +5,7 @@ type Names = Readonly<Partial<Record<Category, readonly string[]>>>
 
 /** Names that decide, before the HTTP status: `ThrottlingException` comes with status 400. The prefix `AI_` is left out. */
 export const DECIDING_NAMES: Names = {
+  network: ['EmptyResponseBodyError'],
   rate_limit: [
     // the AWS SDK's own list of throttling codes
     'BandwidthLimitExceeded', 'EC2ThrottledException', 'LimitExceededException', 'PriorRequestNotComplete', 'ProvisionedThroughputExceededException',
@@ -45,7 +46,7 @@ export const STATUS_NAMES: Names = {
   ],
   server: [
     'InternalServerError', 'ServiceUnavailableError', 'ServiceUnavailableException', 'BadGatewayError', 'GatewayInternalServerError', 'ServerError',
-    'InternalServerResponseError', 'ServiceUnavailable', 'StripeAPIError',
+    'InternalServerResponseError', 'ServiceUnavailable', 'StripeAPIError', 'INTERNAL_SERVICE_ERROR',
   ],
 }
 

@@ -48,6 +48,9 @@ export const PROVIDER_CODES: Table = {
   openrouter: { server: ['provider_unavailable'], overloaded: ['provider_overloaded'], quota: ['key_limit_exceeded', 'payment_required'] },
   vercel_gateway: { quota: ['insufficient_funds', 'customer_verification_required'] },
   litellm: { quota: ['budget_exceeded', 'budget_exceeded_error'], rate_limit: ['throttling_error', 'throttled'] },
+  zhipu: { quota: ['1113'] },
+  slack: { rate_limit: ['slack_webapi_rate_limited_error'] },
+  payments: { server: ['idempotency_key_in_use'] }, // the first one is still being worked on
   langchain: {
     rate_limit: ['model_rate_limit'], auth: ['model_authentication'], invalid_request: ['model_not_found', 'invalid_tool_results', 'invalid_prompt_input'],
     context_overflow: ['context_overflow'],

@@ -15,7 +15,7 @@ interface Refinement {
 const REFINEMENTS: readonly Refinement[] = [
   {
     to: 'quota', from: ['rate_limit', 'invalid_request', 'auth'], rule: 'spent-quota',
-    pattern: /exceeded your (?:current |monthly |daily |included )?(?:\w+ )?(?:quota|credits|budget|spend)|(?:insufficient|not enough|out of|no(?: more| remaining)?|used all(?: \w+)?) (?:credits?|quota|balance|funds|account balance)|(?:credit|account) balance is (?:too low|insufficient|not enough)|check your plan and billing|billing (?:hard )?limit|billing is not (?:active|enabled)|(?:spend(?:ing)?|budget|usage|credit|key)[ -](?:limit|cap)s?\b.{0,40}(?:reached|exceeded|hit|regain)|(?:reached|exceeded|hit) (?:your|the|its|their) (?:\w+ ){0,4}(?:spend(?:ing)?|usage|credit|budget) (?:limit|cap)/i,
+    pattern: /exceeded your (?:current |monthly |daily |included )?(?:\w+ )?(?:quota|credits|budget|spend)|(?:insufficient|not enough|out of|no(?: more| remaining)?|used all(?: \w+)?) (?:credits?|quota|balance|funds|account balance)|(?:credit|account) balance is (?:too low|insufficient|not enough)|check your plan and billing|billing (?:hard )?limit|billing is not (?:active|enabled)|(?:spend(?:ing)?|budget|usage|credit|key)[ -](?:limit|cap)s?\b.{0,40}(?:reached|exceeded|hit|regain)|(?:reached|exceeded|hit) (?:your|the|its|their) (?:\w+ ){0,4}(?:spend(?:ing)?|usage|credit|budget) (?:limit|cap)|limited to [\d,]+ (?:\w+ )?calls? ?(?:\/|per) ?month/i,
   },
   {
     // Stricter than the next: "input tokens has exceeded your daily rate limit" is an ordinary 429.
@@ -24,7 +24,7 @@ const REFINEMENTS: readonly Refinement[] = [
   },
   {
     to: 'context_overflow', from: ['invalid_request', 'server'], rule: 'context-overflow',
-    pattern: /maximum context (?:length|window|size)|(?:context|input|prompt|sequence)(?: |_)?(?:length|window|size|limit)?(?: of \d+(?: tokens)?)?(?: \w+){0,3} exceed(?:s|ed)? (?:the |this |its )?(?:\w+(?:'s)? ){0,3}(?:context|maximum|limit|length|max)|exceed(?:s|ed)? (?:the |this )?(?:\w+(?:'s)? ){0,3}context[ _](?:length|limit|window|size)|exceeds the available context|(?:prompt|input|request|conversation|messages?) (?:is|are|was) too (?:long|large)(?! in (?:bytes|pixels))|input tokens? (?:count )?(?:\(\d+\) |of \d+ )?exceeds?|too large for model with \d+ maximum|reduce the length of (?:the|your) (?:messages|prompt|input)|context (?:window|length|size|limit)(?: \w+){0,3} exceeded|context_length_exceeded|too many (?:input |prompt )?tokens/i,
+    pattern: /maximum context (?:length|window|size)|(?:context|input|prompt|sequence)(?: |_)?(?:length|window|size|limit)?(?: of \d+(?: tokens)?)?(?: \w+){0,3} exceed(?:s|ed)? (?:the |this |its )?(?:\w+(?:'s)? ){0,3}(?:context|maximum|limit|length|max)|exceed(?:s|ed)? (?:the |this )?(?:\w+(?:'s)? ){0,3}context[ _](?:length|limit|window|size)|exceeds the available context|(?:prompt|input|request|conversation|messages?) (?:is|are|was) too (?:long|large)(?! in (?:bytes|pixels))|input tokens? (?:count )?(?:\(\d+\) |of \d+ )?exceeds?|too large for model with \d+ maximum|reduce the length of (?:the|your) (?:messages|prompt|input)|context (?:window|length|size|limit)(?: \w+){0,3} exceeded|context_length_exceeded|too many (?:input |prompt )?tokens|longer than the maximum model length|`?inputs`? tokens \+ `?max_new_tokens`? must be/i,
   },
   {
     to: 'content_filter', from: ['invalid_request', 'auth', 'server'], rule: 'content-filter',
@@ -32,6 +32,8 @@ const REFINEMENTS: readonly Refinement[] = [
   },
   { to: 'auth', from: ['invalid_request'], rule: 'bad-key', pattern: /\bapi[ -]key (?:is )?(?:not valid|invalid|expired|missing|not found)|(?:invalid|incorrect|expired|missing) (?:\w+ )?(?:api[ -]?key|access token|auth(?:entication|orization)? token|credentials)/i },
   { to: 'rate_limit', from: ['server', 'invalid_request', 'auth'], rule: 'throttled', pattern: /\bthrottl(?:ed|ing)\b|rate[ -]limit(?:s|ed)?(?: has been| was| is)? (?:exceeded|reached|hit|error)|exceed(?:ed|s)? (?:\w+ ){0,6}rate[ -]?limit|too many requests|slow down/i },
+  { to: 'invalid_request', from: ['rate_limit'], rule: 'message-size', pattern: /\b(?:sent|received) message larger than max/i }, // gRPC: 8 is also for sizes
+  { to: 'server', from: ['invalid_request'], rule: 'in-progress', pattern: /\b(?:another|other|concurrent|previous|first|original|same) (?:[\w-]+ ){0,4}(?:requests?|call|operation|transaction)\b.{0,60}\b(?:in[ -]progress|being processed|still (?:running|processing|pending))|\banother in-progress (?:request|call|operation)/i },
   { to: 'overloaded', from: ['server'], rule: 'overload', pattern: /\boverload(?:ed)?\b|over capacity|at (?:full )?capacity|capacity (?:\w+ )?exceeded|(?:high|heavy|peak) (?:demand|load|traffic)|(?:server|service|system|model|engine) (?:is )?(?:currently |too )*busy/i },
   { to: 'timeout', from: ['network'], rule: 'timed-out', pattern: /^timeout of \d+ ?ms exceeded$/i }, // axios: ECONNABORTED
 ]

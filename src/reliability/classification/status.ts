@@ -14,13 +14,15 @@ const CATEGORY_OF: Readonly<Record<number, Category>> = {
   498: 'overloaded', // Groq: capacity of the flex tier exceeded
   499: 'cancelled',  // the client closed the request
   504: 'timeout',
-  511: 'auth',
+  444: 'network',    // nginx: closed without an answer
+  460: 'cancelled',  // AWS: the client closed the connection
+  511: 'network',    // the network between wants a login
   524: 'timeout',    // Cloudflare: the origin took too long
   529: 'overloaded', // Anthropic; in no RFC
 }
 
-/** Failures of the server that stay: not implemented, HTTP version not supported. */
-const LASTING: ReadonlySet<number> = new Set([501, 505])
+/** Failures that stay: not implemented, HTTP version not supported, a network that wants a login. */
+const LASTING: ReadonlySet<number> = new Set([501, 505, 511])
 
 export interface StatusVerdict {
   readonly category: Category
