@@ -4,6 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { unlink } from '../journal/chain.ts'
+import { EVERY_MESSAGE } from '../journal/fixtures/every-entry.ts'
+import { writeMessage } from '../journal/message.ts'
 import type { Store } from '../journal/store.ts'
 import { storeConformance } from './conformance.ts'
 import { drivenRun, entries, entry, newRun, T0 } from './conformance/sample.ts'
@@ -66,7 +68,7 @@ describe('an encrypted store', () => {
     expect(check).toBe(derived('holdfast key check').toString('base64url').slice(0, 8))
     const bytes = Buffer.from(data, 'base64')
     const decipher = createDecipheriv('aes-256-gcm', derived('holdfast records', 'order-ä'), bytes.subarray(0, 12))
-    decipher.setAAD(Buffer.from(JSON.stringify([1, 'entry', 'order-ä', seq])))
+    decipher.setAAD(Buffer.from(JSON.stringify([1, 'entry', 'order-ä', seq, 'a', check])))
     decipher.setAuthTag(bytes.subarray(-16))
     const text = decipher.update(bytes.subarray(12, -16)).toString() + decipher.final().toString()
     expect(text).toBe(`${entry(1).sum}\n${entry(1).body}`)
@@ -108,8 +110,21 @@ describe('an encrypted store', () => {
     ['stood at another position', ([, two]) => two!, 'STORE_CORRUPT', /changed, or made for another place/],
     ['belonged to another run', ([, , other]) => other!, 'STORE_CORRUPT', /changed, or made for another place/],
     ['was a message', ([, , , message]) => message!, 'STORE_CORRUPT', /changed, or made for another place/],
-    ['was not encrypted', () => '{"type":"run-created"}', 'STORE_NOT_ENCRYPTED', /entry 1 of run "r" is not encrypted/],
-    ['is of a newer build', ([one]) => one!.replace('"v":1', '"v":2'), 'STORE_NEWER', /in a way that this build does not know/],
+    ['has another check value', ([one]) => one!.replace(/(?<="check":")./, (c) => (c === 'A' ? 'B' : 'A')), 'STORE_CORRUPT', /opens, and its envelope is not the one/],
+    ['names another key that is there', ([one]) => one!.replace('"key":"a"', '"key":"b"'), 'STORE_CORRUPT', /does not open, although/],
+    ['names a key that is not', ([one]) => one!.replace('"key":"a"', '"key":"c"'), 'STORE_CORRUPT', /does not open, although/],
+    ['names a key that is not, with another check value', ([one]) => one!.replace(/"key":"a","check":"./, (c) => `"key":"c","check":"${c.endsWith('A') ? 'B' : 'A'}`), 'STORE_CORRUPT', /opens, and its envelope/],
+    ['says another version', ([one]) => one!.replace('"v":1', '"v":3'), 'STORE_CORRUPT', /opens, and its envelope is not the one/],
+    ['says that it is something else', ([one]) => one!.replace('encrypted', 'encrypteD'), 'STORE_CORRUPT', /neither encrypted nor/],
+    ['begins with another letter', ([one]) => `[${one!.slice(1)}`, 'STORE_CORRUPT', /neither encrypted nor/],
+    ['has a blank more', ([one]) => one!.replace('{', '{ '), 'STORE_CORRUPT', /neither encrypted nor/],
+    ['has a field more', ([one]) => `${one!.slice(0, -1)},"x":1}`, 'STORE_CORRUPT', /neither encrypted nor/],
+    ['lacks its end', ([one]) => one!.slice(0, -9), 'STORE_CORRUPT', /neither encrypted nor/],
+    ['has another field', ([one]) => one!.replace('"data"', '"dats"'), 'STORE_CORRUPT', /neither encrypted nor/],
+    ['has data of other letters', ([one]) => one!.replace(/(?<="data":")./, '!'), 'STORE_CORRUPT', /neither encrypted nor/],
+    ['is gone', () => '', 'STORE_CORRUPT', /neither encrypted nor/],
+    ['is of a newer build', () => '{"type":"encrypted","v":2,"keys":["a"],"data":"AAAA"}', 'STORE_NEWER', /in a way that this build does not know/],
+    ['is of a newer build in the same shape', () => `{"type":"encrypted","v":2,"key":"a","check":"AAAAAAAA","data":"${randomBytes(60).toString('base64')}"}`, 'STORE_NEWER', /in a way that this build does not know/],
   ])('refuses a record that %s', async (_what, change, code, message) => {
     const plain = memoryStore()
     const store = under(plain)
@@ -119,6 +134,34 @@ describe('an encrypted store', () => {
     const bodies = [...(await plain.read('r')), ...(await plain.read('other')), ...(await plain.inbox('r', 0))].map(({ body }) => body)
     const tampered = { ...plain, read: async (runId: string) => (await plain.read(runId)).map((row, i) => (i === 0 ? { ...row, body: change(bodies) } : row)) }
     await expect(under(tampered).read('r')).rejects.toMatchObject({ code, message: expect.stringMatching(message) })
+  })
+
+  it.each(['entry', 'message'] as const)('says of an %s that was written without encryption that it was', async (what) => {
+    const plain = memoryStore()
+    await drivenRun(plain, 'r')
+    await plain.send('r', { question: null, body: writeMessage('r', EVERY_MESSAGE[0]!), now: T0 })
+    await expect(what === 'entry' ? under(plain).read('r') : under(plain).inbox('r', 0)).rejects.toMatchObject({ code: 'STORE_NOT_ENCRYPTED', message: expect.stringMatching(`^${what}.* of run "r" is not encrypted`) })
+  })
+
+  it('finds every change of a bit in a record', async () => {
+    const plain = memoryStore()
+    await drivenRun(under(plain), 'r')
+    const [row] = await plain.read('r')
+    const bytes = Buffer.from(row!.body)
+    for (let bit = 0; bit < bytes.length * 8; bit++) {
+      const changed = Buffer.from(bytes)
+      changed[bit >> 3]! ^= 1 << (bit & 7)
+      const tampered = { ...plain, read: async () => [{ ...row!, body: changed.toString('utf8') }] }
+      await expect(under(tampered).read('r')).rejects.toMatchObject({ code: 'STORE_CORRUPT' })
+    }
+  })
+
+  it('reads what two keys of one id have made, where both are given under ids of their own', async () => {
+    const plain = memoryStore()
+    await drivenRun(under(plain, 'a', { a: A }), 'r')
+    await drivenRun(under(plain, 'a', { a: B }), 's')
+    const both = under(plain, 'a', { a: A, other: B })
+    expect([await both.read('r'), await both.read('s')]).toEqual([entries(1, 1), entries(1, 1)])
   })
 
   it('read without it says which key is needed, not that it is damaged', async () => {

@@ -5,8 +5,8 @@
  * are, and how long.
  */
 import { HoldfastError } from '../errors.ts'
-import type { Store, StoredEntry } from '../journal/store.ts'
-import { checkKeys, type EncryptionOptions } from './encrypted/keys.ts'
+import type { InboxMessage, Store, StoredEntry } from '../journal/store.ts'
+import { checkKeys, type EncryptionOptions, type Keys } from './encrypted/keys.ts'
 import { envelopeOf, open, seal } from './encrypted/seal.ts'
 
 export { parseKeys } from './encrypted/keys.ts'
@@ -33,17 +33,13 @@ export function encryptedStore(store: Store, options: EncryptionOptions): Store 
   // Its checksum tells of what it was: it goes inside. That the text is as it was is what its encryption is for.
   const sealed = (runId: string) => ({ seq, body, sum }: StoredEntry): StoredEntry =>
     ({ seq, body: seal(current, { runId, what: 'entry', seq }, `${sum}\n${body}`), sum: '' })
-  const opened = (runId: string) => ({ seq, body }: StoredEntry): StoredEntry => {
-    const text = open(keys, { runId, what: 'entry', seq }, body)
-    const end = text.indexOf('\n')
-    return { seq, body: text.slice(end + 1), sum: text.slice(0, end) }
-  }
+  const read = reader(keys)
 
   /** The same name for the same question, also after the key was changed: by the key that the run was made with. */
   async function questionName(runId: string, question: string): Promise<string> {
     const [first] = await store.read(runId)
-    const id = (first && envelopeOf(first.body))?.key
-    return ((typeof id === 'string' ? keys.get(id) : undefined) ?? current).nameOf(runId, question)
+    const check = (first && envelopeOf(first.body))?.check
+    return ((check === undefined ? undefined : keys.withCheck(check)) ?? current).nameOf(runId, question)
   }
 
   return {
@@ -54,7 +50,7 @@ export function encryptedStore(store: Store, options: EncryptionOptions): Store 
     create: (run) => store.create({ ...run, entries: run.entries.map(sealed(run.runId)) }),
     get: (runId) => store.get(runId),
     list: (filter) => store.list(filter),
-    read: async (runId, after) => (await store.read(runId, after)).map(opened(runId)),
+    read: async (runId, after) => (await store.read(runId, after)).map((row) => read.entry(runId, row)),
     take: (runId, lease) => store.take(runId, lease),
     renew: (runId, token, leaseUntil) => store.renew(runId, token, leaseUntil),
     append: (runId, batch) => store.append(runId, { ...batch, entries: batch.entries.map(sealed(runId)) }),
@@ -63,7 +59,27 @@ export function encryptedStore(store: Store, options: EncryptionOptions): Store 
       question: question === null ? null : await questionName(runId, question),
       body: seal(current, { runId, what: 'message' }, body),
     }),
-    inbox: async (runId, after) => (await store.inbox(runId, after)).map((message) => ({ seq: message.seq, body: open(keys, { runId, what: 'message' }, message.body) })),
+    inbox: async (runId, after) => (await store.inbox(runId, after)).map((message) => read.message(runId, message)),
     remove: (runId, now) => store.remove(runId, now),
+  }
+}
+
+/** Opens one record at a time, of those that the store within gives. Both throw as reading an encrypted store does. */
+export interface RecordReader {
+  entry(runId: string, row: StoredEntry): StoredEntry
+  message(runId: string, message: InboxMessage): InboxMessage
+}
+
+/** For who looks at each record by itself, as `holdfast verify` does. @throws HoldfastError `INVALID_OPTIONS`. */
+export const recordReader = (options: EncryptionOptions): RecordReader => reader(checkKeys(options))
+
+function reader(keys: Keys): RecordReader {
+  return {
+    entry(runId, { seq, ...row }) {
+      const text = open(keys, { runId, what: 'entry', seq }, row)
+      const end = text.indexOf('\n')
+      return { seq, body: text.slice(end + 1), sum: text.slice(0, end) }
+    },
+    message: (runId, { seq, body }) => ({ seq, body: open(keys, { runId, what: 'message' }, { body }) }),
   }
 }

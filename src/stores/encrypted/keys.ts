@@ -16,6 +16,9 @@ export interface Keys {
   /** Id of the key for what is written. */
   readonly current: string
   get(id: string): Key | undefined
+  /** Known by what it is: one key may have had several ids, one id several keys. */
+  withCheck(check: string): Key | undefined
+  readonly all: readonly Key[]
 }
 
 export interface Key {
@@ -44,7 +47,8 @@ export function checkKeys(options: EncryptionOptions): Keys {
   if (typeof current !== 'string' || !keys.has(current)) {
     throw invalid(`current must be the id of one of the keys (${[...keys.keys()].join(', ') || 'there are none'}), got ${JSON.stringify(current)}`)
   }
-  return { current, get: (id) => keys.get(id) }
+  const all = [...keys.values()]
+  return { current, all, get: (id) => keys.get(id), withCheck: (check) => all.find((key) => key.check === check) }
 }
 
 /**
