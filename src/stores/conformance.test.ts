@@ -283,7 +283,7 @@ const BROKEN: readonly BrokenStore[] = [
       return seq
     },
   }), 'MUST send without a lease, and leave lease, status and journal as they are'),
-  broken('lets a run wait on when it was answered', (kept) => ({ send: (runId, { wakes: _, ...message }) => kept.send(runId, message) }),
+  broken('lets a run wait on when it was answered', (kept) => ({ send: (runId, message) => kept.send(runId, { ...message, wakes: false }) }),
     'MUST make a suspended run due with a message that wakes it, unless it is due before then, and leave a run of another status as it is'),
   broken('takes messages for runs that do not exist', (kept) => ({
     send: async (runId, message) => (await kept.get(runId) ? kept.send(runId, message) : 1),

@@ -39,7 +39,7 @@ export const values: readonly Mutant[] = [
     rule: 'R14',
     wrong: 'A record opens at another position than the one that it was written for.',
     file: 'src/stores/encrypted/seal.ts',
-    edits: [{ from: 'JSON.stringify([1, what, runId, seq])', to: 'JSON.stringify([1, what, runId])' }],
+    edits: [{ from: 'JSON.stringify([1, what, runId, seq, key, check])', to: 'JSON.stringify([1, what, runId, key, check])' }],
     caughtBy: { file: 'src/stores/encrypted.test.ts', name: 'refuses a record that stood at another position' },
   },
   {
@@ -47,7 +47,7 @@ export const values: readonly Mutant[] = [
     rule: 'R14',
     wrong: 'A key that is another one looks like a store that is damaged.',
     file: 'src/stores/encrypted/seal.ts',
-    edits: [{ from: 'if (envelope.check !== key.check)', to: "if (key.id === '')" }],
+    edits: [{ from: 'keys.withCheck(envelope.check) : undefined', to: 'keys.get(envelope.key) : undefined' }],
     caughtBy: { file: 'src/stores/encrypted.test.ts', name: 'tells another key under the same id from damage' },
   },
   {
