@@ -116,8 +116,11 @@ async function fail(opened: OpenAttempt, drive: Drive, error: unknown): Promise<
   const reached = attempt.budget.over
   if (reached) tell(attempt, { reached })
   const step = drive.blame.stepOf(error)
+  const outcome = step === undefined ? undefined : attempt.history.records.get(step)?.end?.outcome
+  const isLeft = outcome?.type === 'unknown' && outcome.cause === 'skipped'
   const ids = step === undefined ? [] : drive.machine.blamed(step)
-  const superseded: NewEntry[] = step === undefined ? [] : [{ type: 'superseded', by: 'failure', step, reason: 'the run failed with its error', ids }]
+  // What somebody left at that stands: asked for again, it would be asked about again, for ever.
+  const superseded: NewEntry[] = step === undefined || isLeft ? [] : [{ type: 'superseded', by: 'failure', step, reason: 'the run failed with its error', ids }]
   return failWith(opened, reached ? limitReached(attempt.runId, reached, { cause: error }) : error, superseded)
 }
 
@@ -150,7 +153,7 @@ async function stop(opened: OpenAttempt, reason: unknown): Promise<Outcome> {
   if (HoldfastError.isInstance(reason) && reason.code === 'LEASE_LOST') throw reason
   const closing = HoldfastError.isInstance(reason) && reason.code === 'RUNNER_CLOSED'
   const why: SuspendReason = closing
-    ? { type: 'draining', message: 'its runner was closed' }
+    ? { type: 'draining', message: messageOf(reason) }
     : { type: 'aborted', message: `the attempt was stopped: ${messageOf(reason)}` }
   // Another runner may go on at once; what its caller stopped goes on when somebody wants it to.
   const resumeAt = closing ? attempt.clock.now() : null

@@ -36,10 +36,14 @@ export interface Request {
   readonly force: boolean
   /** Limits that the call gives the run. */
   readonly limits?: RunLimits
+  /** Whether the run, as it is right before its lease is taken, is still one to go on with. Absent: it is. */
+  readonly isStill?: (row: RunRow, entries: readonly Placed[]) => boolean
   readonly onEvent: (event: StampedEvent) => void
 }
 
 export type Opened =
+  /** It is not one to go on with (any more): nothing was done. */
+  | { readonly type: 'left' }
   | { readonly type: 'ended'; readonly outcome: Outcome }
   | { readonly type: 'attempt'; readonly attempt: OpenAttempt }
 
@@ -60,6 +64,7 @@ export async function open(store: Store, options: ResolvedOptions, request: Requ
     if (!row) continue
     const journal = await readJournal(store, row)
     const { tip } = journal
+    if (request.isStill?.(row, journal.entries) === false) return { type: 'left' }
     const entries = whole(runId, journal.entries, options.secrets)
     const created = entries[0]!.entry as RunCreated
     const agent = agentOf(options, created, runId)
@@ -67,8 +72,11 @@ export async function open(store: Store, options: ResolvedOptions, request: Requ
     if (mismatches.length > 0 && !request.allowMismatch) throw runMismatch(runId, mismatches, request.start !== undefined)
 
     const ended = request.redo === undefined ? endOf(runId, entries) : undefined
-    if (ended) return { type: 'ended', outcome: ended }
     const owned = ownership(row, options.clock.now())
+    if (ended) {
+      if (owned.free) await noteEnd(store, row, ended.status, options.clock.now())
+      return { type: 'ended', outcome: ended }
+    }
     if (!owned.free) return { type: 'ended', outcome: { status: 'running', owner: describeOwner(owned.owner) } }
     const stalled = request.force ? undefined : stallOf(entries, options.stallAfter)
     if (stalled) throw await stall(store, row, stalled, options.clock.now())
@@ -105,6 +113,12 @@ export async function open(store: Store, options: ResolvedOptions, request: Requ
       throw error
     }
   }
+}
+
+/** Whoever found out that it had ended died before it could say so: else it would be looked for in vain again and again. */
+async function noteEnd(store: Store, { runId, status, token }: RunRow, ended: RunRow['status'], now: number): Promise<void> {
+  if (status === ended) return
+  await store.append(runId, { token, entries: [], patch: { status: ended, resumeAt: null, release: true }, now }).catch(() => {})
 }
 
 /** Nothing was driven: the run is as it was, for whoever comes next. Who answered in the meantime has made it due. */

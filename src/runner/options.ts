@@ -145,13 +145,15 @@ function agentsByName(agents: unknown, secrets: Secrets | undefined): ReadonlyMa
   return byName
 }
 
-function duration(path: string, value: number | undefined, fallback: number, least = 0): number {
+/** @throws HoldfastError `INVALID_OPTIONS`. */
+export function duration(path: string, value: number | undefined, fallback: number, least = 0): number {
   if (value === undefined) return fallback
   if (typeof value !== 'number' || !Number.isFinite(value) || value < least) throw invalid(`${path} must be a number >= ${least}, got ${String(value)}`)
   return value
 }
 
-function count(path: string, value: number | undefined, fallback: number): number {
+/** @throws HoldfastError `INVALID_OPTIONS`. */
+export function count(path: string, value: number | undefined, fallback: number): number {
   if (value === undefined) return fallback
   if (!Number.isInteger(value) || value < 1) throw invalid(`${path} must be an integer >= 1, got ${String(value)}`)
   return value

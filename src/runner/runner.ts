@@ -19,9 +19,11 @@ import type { Agent, AnyAgent } from './agent.ts'
 import { driveAttempt, type Current } from './drive-attempt.ts'
 import { EventStream, type RunStream } from './event-stream.ts'
 import { endedOutcome, open, whole, type OpenAttempt, type Request } from './open.ts'
-import { checkCall, checkFilter, checkRunId, ON_INCOMPLETE, policiesOfCall, resolveOptions, type ResolvedOptions, type RunnerOptions } from './options.ts'
+import { checkCall, checkFilter, checkRunId, count, duration, ON_INCOMPLETE, policiesOfCall, resolveOptions, type ResolvedOptions, type RunnerOptions } from './options.ts'
 import type { Outcome } from './outcome.ts'
 import { plainRun } from './plain.ts'
+import { sweep, type DriveOptions, type Recovered, type RecoverOptions, type Recovering } from './recover.ts'
+import { Recovery, type StartOptions } from './recovery.ts'
 import { decide, type DecisionInput } from './resolve.ts'
 
 export interface CallOptions {
@@ -85,6 +87,25 @@ export interface Runner {
    * @throws HoldfastError `UNKNOWN_RUN`, `UNKNOWN_STEP`, `NOTHING_TO_RESOLVE`.
    */
   resolve(runId: string, step: string, decision: DecisionInput, options?: CallOptions & { readonly resume?: boolean }): Promise<Outcome | undefined>
+  /**
+   * Drives every run of its agents that nobody drives although it could go on, those that wait longest first: abandoned ones (their process is
+   * known to be dead, or its lease has run out) and those that are due (a wait is over, somebody has answered, their runner was closed).
+   * A run that its caller stopped, or that failed, is left alone. Once: for a job that is started every minute, say.
+   *
+   * @returns What became of them, when all have ended or wait again. It does not reject because of one of them.
+   * @throws HoldfastError `INVALID_OPTIONS`, also where the runner has no store; `RUNNER_CLOSED`, a `STORE_...` code.
+   */
+  recover(options?: RecoverOptions): Promise<readonly Recovered[]>
+  /**
+   * Does so continuously, until `close()`: for a process that works through runs. Several may share a store, each run is driven by one.
+   * A run whose newest attempts died rests before it is driven again, one that cannot be opened as well.
+   *
+   * @throws HoldfastError `INVALID_OPTIONS`, also the second time, and where the runner has no store; `RUNNER_CLOSED`.
+   * @example
+   * runner.start()
+   * process.once('SIGTERM', () => runner.close())
+   */
+  start(options?: StartOptions): void
   list(filter?: RunFilter): Promise<RunRow[]>
   get(runId: string): Promise<RunRow | undefined>
   /** The entries of the run's journal, oldest first, with the names of secrets in place of their values, and masked as `redact` says. @throws HoldfastError `UNKNOWN_RUN`. */
@@ -99,7 +120,7 @@ export interface Runner {
    * try { await runner.resume('ticket-123') } catch (error) { console.error(runner.mask(error)) }
    */
   mask(value: unknown): unknown
-  /** Ends: running steps may end within `drainMs`, none starts; what is left suspends. Then the store is closed. */
+  /** Ends: running steps may end within `drainMs`, none starts; what is left suspends, and is due at once for another runner. Then the store is closed. */
   close(): Promise<void>
 }
 
@@ -119,12 +140,15 @@ const CALL = { signal: 'signal', limits: 'limits', retry: 'checked elsewhere', t
 const RUN = { runId: 'checked elsewhere', threadId: 'string', ...CALL } as const
 const RESUME = { redo: 'string', ...CALL } as const
 const RESOLVE = { resume: 'boolean', ...CALL } as const
+const RECOVER = { concurrency: 'checked elsewhere', signal: 'signal', onEvent: 'function' } as const
+const START = { everyMs: 'checked elsewhere', concurrency: 'checked elsewhere', onError: 'function', onEvent: 'function' } as const
 
 class DefaultRunner implements Runner {
   readonly #options: ResolvedOptions
   readonly #store: Store
   #opened: Promise<void> | undefined
   #closed: Promise<void> | undefined
+  #recovery: Recovery | undefined
   /** The attempts that this runner drives. */
   readonly #driven = new Map<OpenAttempt, Current>()
   /** Calls that are not over: until then their store is needed. */
@@ -176,6 +200,36 @@ class DefaultRunner implements Runner {
     return resume ? this.resume(runId, call) : undefined
   }
 
+  async recover(options: RecoverOptions = {}): Promise<readonly Recovered[]> {
+    checkCall('recover', options, RECOVER)
+    count('concurrency of recover()', options.concurrency, 1)
+    const host = this.#recovering('recover')
+    return this.#counted(() => sweep(host, options))
+  }
+
+  start(options: StartOptions = {}): void {
+    checkCall('start', options, START)
+    count('concurrency of start()', options.concurrency, 1)
+    duration('everyMs of start()', options.everyMs, 1, 1)
+    const host = this.#recovering('start')
+    this.#refuseClosed()
+    if (this.#recovery) throw new HoldfastError('INVALID_OPTIONS', 'the runner was started already', { advice: 'close() stops it' })
+    this.#recovery = new Recovery(host, options)
+  }
+
+  #recovering(call: string): Recovering {
+    const { store, clock, leaseMs, stallAfter, agents } = this.#options
+    if (!store) throw new HoldfastError('INVALID_OPTIONS', `${call}() needs a runner with a store: without one nothing outlives its process`, { advice: 'Such as createRunner({ agents, store: sqliteStore("runs.db") })' })
+    return {
+      store, clock, leaseMs, stallAfter,
+      ready: () => this.#ready(),
+      hasAgent: (name) => agents.has(name),
+      isDriven: (runId) => [...this.#driven.keys()].some(({ attempt }) => attempt.runId === runId),
+      drive: (runId, { onEvent, ...asked }) => this.#counted(() => this.#openAndDrive({ onEvent }, { runId, ...asked })),
+      mask: (value) => this.mask(value),
+    }
+  }
+
   async list(filter: RunFilter = {}): Promise<RunRow[]> {
     checkFilter(filter)
     await this.#ready()
@@ -214,22 +268,24 @@ class DefaultRunner implements Runner {
   }
 
   async #drain(): Promise<void> {
-    await this.#stop([...this.#driven], (runId) => closed('Resume the run with another runner', runId))
+    this.#recovery?.stop()
+    await this.#stop([...this.#driven], CLOSED)
     // What was still being opened is not driven any more.
     while (this.#calls.size > 0) await Promise.allSettled(this.#calls)
+    await this.#recovery?.done
     await this.#opened?.catch(() => {})
     await this.#store.close()
   }
 
   /** Lets running steps end within `drainMs`, and ends the attempts. */
-  async #stop(driven: readonly (readonly [OpenAttempt, Current])[], reasonOf: (runId: string) => HoldfastError): Promise<void> {
+  async #stop(driven: readonly (readonly [OpenAttempt, Current])[], why: string): Promise<void> {
     const { clock, drainMs } = this.#options
     for (const [{ attempt }] of driven) attempt.draining = true
     const over = new AbortController()
     const settled = Promise.all(driven.map(([, current]) => current.drive?.settled()))
     await Promise.race([settled, sleep(clock, drainMs, over.signal).catch(() => {})])
     over.abort()
-    for (const [{ attempt }] of driven) attempt.abort(reasonOf(attempt.runId))
+    for (const [{ attempt }] of driven) attempt.abort(stopped(attempt.runId, why))
   }
 
   /** `close` waits until the call is over. */
@@ -243,11 +299,12 @@ class DefaultRunner implements Runner {
     }
   }
 
-  #drive(options: CallOptions, asked: Pick<Request, 'runId' | 'start' | 'redo'>): Promise<Outcome> {
-    return this.#counted(() => this.#openAndDrive(options, asked))
+  async #drive(options: CallOptions, asked: Pick<Request, 'runId' | 'start' | 'redo'>): Promise<Outcome> {
+    return (await this.#counted(() => this.#openAndDrive(options, asked)))!
   }
 
-  async #openAndDrive(options: CallOptions, asked: Pick<Request, 'runId' | 'start' | 'redo'>): Promise<Outcome> {
+  /** undefined: the run is not one to go on with, as it was asked. */
+  async #openAndDrive(options: CallOptions, { drain, ...asked }: Pick<Request, 'runId' | 'start' | 'redo' | 'isStill'> & Pick<DriveOptions, 'drain'>): Promise<Outcome | undefined> {
     options.signal?.throwIfAborted()
     const inCall = { ...this.#options, policies: policiesOfCall(this.#options.policies, options) }
     await this.#ready()
@@ -255,6 +312,7 @@ class DefaultRunner implements Runner {
     const tell = both(this.#options.onEvent, options.onEvent)
     const onEvent = redaction ? masked(tell, redaction) : tell
     const opened = await open(this.#store, inCall, { ...asked, allowMismatch: options.allowMismatch ?? false, force: options.force ?? false, ...(options.limits && { limits: options.limits }), onEvent })
+    if (opened.type === 'left') return undefined
     if (opened.type === 'ended') return opened.outcome
     const { attempt } = opened.attempt
     const onAbort = (): void => {
@@ -263,8 +321,11 @@ class DefaultRunner implements Runner {
     }
     if (options.signal?.aborted) onAbort()
     options.signal?.addEventListener('abort', onAbort, { once: true })
-    if (this.#closed) attempt.abort(closed('Resume the run with another runner', attempt.runId))
     const current: Current = {}
+    const onDrain = (): void => void this.#stop([[opened.attempt, current]], SWEEP_STOPPED)
+    drain?.addEventListener('abort', onDrain, { once: true })
+    // Closed while it was opened: nothing of it has begun.
+    if (this.#closed || drain?.aborted) attempt.abort(stopped(attempt.runId, this.#closed ? CLOSED : SWEEP_STOPPED))
     this.#driven.set(opened.attempt, current)
     const uncount = countDriven()
     try {
@@ -274,6 +335,7 @@ class DefaultRunner implements Runner {
       uncount()
       this.#driven.delete(opened.attempt)
       options.signal?.removeEventListener('abort', onAbort)
+      drain?.removeEventListener('abort', onDrain)
     }
   }
 
@@ -312,7 +374,7 @@ class DefaultRunner implements Runner {
   }
 
   #refuseClosed(): void {
-    if (this.#closed) throw closed('Make another one with createRunner')
+    if (this.#closed) throw new HoldfastError('RUNNER_CLOSED', 'the runner was closed', { advice: 'Make another one with createRunner' })
   }
 
   async #row(runId: string): Promise<RunRow> {
@@ -327,7 +389,11 @@ class DefaultRunner implements Runner {
   }
 }
 
-const closed = (advice: string, runId?: string): HoldfastError => new HoldfastError('RUNNER_CLOSED', 'the runner was closed', { advice, ...(runId !== undefined && { runId }) })
+const CLOSED = 'its runner was closed'
+const SWEEP_STOPPED = 'the sweep that drove it was stopped'
+
+/** Ends an attempt whose run another runner may go on with at once. */
+const stopped = (runId: string, why: string): HoldfastError => new HoldfastError('RUNNER_CLOSED', why, { runId })
 
 /** What cannot be masked is not shown; that is no reason to end a run. */
 function masked(tell: (event: StampedEvent) => void, redaction: Redaction): (event: StampedEvent) => void {

@@ -13,20 +13,41 @@ export interface Stall {
 }
 
 interface Seen {
+  /** ms since the epoch. */
+  readonly startedAt: number
   died: boolean
   readonly diverged: string[]
 }
 
-/** Whether the newest attempts, `after` of them in a row, came to nothing in the same way. */
-export function stallOf(entries: readonly Placed[], after: number): Stall | undefined {
+function attemptsOf(entries: readonly Placed[]): Seen[] {
   const attempts: Seen[] = []
   for (const { entry } of entries) {
-    if (entry.type === 'attempt-started') attempts.push({ died: true, diverged: [] })
+    if (entry.type === 'attempt-started') attempts.push({ startedAt: entry.at, died: true, diverged: [] })
     const last = attempts.at(-1)
     if (!last) continue
     if (entry.type === 'step-ended' || entry.type === 'attempt-ended' || entry.type === 'settled' || entry.type === 'decision') last.died = false
     if (entry.type === 'superseded' && entry.by === 'divergence') last.diverged.push(placeOf(entry.step))
   }
+  return attempts
+}
+
+const FIRST_REST_MS = 1_000
+const LONGEST_REST_MS = 60_000
+
+/**
+ * Until when a run whose newest attempts died is not driven again by itself, ms since the epoch; 0: it may be at once (R9). One death may
+ * be anything, a deployment say; after more of them in a row its process has a rest. What is stalled is told at once.
+ */
+export function restsUntil(entries: readonly Placed[], stallAfter: number): number {
+  const attempts = attemptsOf(entries)
+  const deaths = attempts.length - 1 - attempts.findLastIndex(({ died }) => !died)
+  if (deaths < 2 || deaths >= stallAfter) return 0
+  return attempts.at(-1)!.startedAt + Math.min(LONGEST_REST_MS, FIRST_REST_MS * 2 ** (deaths - 2))
+}
+
+/** Whether the newest attempts, `after` of them in a row, came to nothing in the same way. */
+export function stallOf(entries: readonly Placed[], after: number): Stall | undefined {
+  const attempts = attemptsOf(entries)
   if (attempts.length < after) return undefined
   const newest = attempts.slice(-after)
   if (newest.every(({ died }) => died)) return { type: 'died', attempts: after }
