@@ -71,7 +71,7 @@ describe('with an encrypted store', () => {
   it.each<[string, Record<string, string>, string, RegExp]>([
     ['no key', {}, 'KEY_MISSING', /is encrypted with the key "k1"[^]*HOLDFAST_KEYS/],
     ['another key of that name', { HOLDFAST_KEYS: `k1:${Buffer.alloc(32, 2).toString('base64')}` }, 'KEY_WRONG', /entry 1 of run "r" is encrypted with another key "k1"/],
-    ['a key of another name', { HOLDFAST_KEYS: `k2:${Buffer.alloc(32, 1).toString('base64')}` }, 'KEY_MISSING', /the key "k1", which was not given/],
+    ['another key of another name', { HOLDFAST_KEYS: `k2:${Buffer.alloc(32, 2).toString('base64')}` }, 'KEY_MISSING', /the key "k1", which was not given/],
     ['a variable that is no list of keys', { HOLDFAST_KEYS: 'abc' }, 'INVALID_OPTIONS', /HOLDFAST_KEYS must be id:base64/],
   ])('show with %s says so, and not that the store is damaged', async (_what, env, code, message) => {
     await command(start)

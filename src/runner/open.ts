@@ -23,6 +23,7 @@ import type { AnyAgent } from './agent.ts'
 import type { ResolvedOptions } from './options.ts'
 import type { Outcome } from './outcome.ts'
 import { runFailure } from './failure.ts'
+import { refuseMixture } from './mixture.ts'
 import { stall, stallOf } from './stall.ts'
 
 /** What is asked for: a run with an agent and input (started where it does not exist), or only resumed. */
@@ -219,6 +220,7 @@ async function create(store: Store, options: ResolvedOptions, { runId, start }: 
     input: encode(start.input, { path: 'input', maxBytes: options.policies.maxStepBytes, option: 'maxStepBytes' }),
     ...(start.threadId !== undefined && { threadId: start.threadId }),
   }
+  await refuseMixture(store)
   await store.create({ runId, agent: start.agent.name, threadId: start.threadId ?? null, createdAt: at, entries: [link(START, entry, options.secrets)] })
   return store.get(runId)
 }
