@@ -57,6 +57,15 @@ const DOUBTS: readonly (readonly [string, Throw])[] = [
   ['a lost connection in words of its own', () => new Error('payment failed: read ECONNRESET')],
 ]
 
+describe('a rule whose answer is none', () => {
+  it('never makes a doubt a clean failure, and is told of once', async () => {
+    const classify = createClassifier({ rules: [{ name: 'bank', match: (async () => ({ category: 'tool' })) as unknown as () => undefined }] })
+    const { seen, run } = paying(() => Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' }), {}, { retry: { classify } })
+    expect(await run()).toMatchObject({ status: 'suspended' })
+    expect(seen).toEqual({ calls: 1, warnings: ['RETRY_HOOK_FAILED tool "pay": rule "bank" was ignored: it gave a promise, and must answer at once'] })
+  })
+})
+
 describe('in doubt is', () => {
   it.each(DOUBTS)('%s: the payment is not made again, the run waits', async (_what, fail) => {
     const { seen, run } = paying(fail)

@@ -134,6 +134,13 @@ describe('a rule of the user', () => {
     expect([verdict(thrownBy('<html>'), classify), verdict(new AggregateError([reset]), classify)]).toEqual(['not-done', 'not-done'])
   })
 
+  it.each<readonly [string, () => unknown]>([
+    ['a promise', async () => ({ category: 'tool' })], ['a category that there is not', () => ({ category: 'sever' })], ['a throw', () => { throw new Error('bug') }],
+  ])('leaves an effect in doubt where its answer is %s: what it meant to say, nobody knows', (_, match) => {
+    const classify = createClassifier({ rules: [{ name: 'broken', match: match as () => undefined }] })
+    expect([verdict(error('no such order'), classify), verdict(reset, classify)]).toEqual(['in-doubt', 'in-doubt'])
+  })
+
   it('is asked about each member', () => {
     const classify = createClassifier({ rules: [{ name: 'bank', match: (value) => ((value as Error).message === 'bank is closed' ? { category: 'server' } : undefined) }] })
     expect(verdict(new AggregateError([error('declined'), error('bank is closed')]), classify)).toBe('in-doubt')

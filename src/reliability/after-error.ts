@@ -26,8 +26,9 @@ export function afterError(error: unknown, classification: Classification, class
   return isDoubt(error, classification, classify, { members: MAX }) ? 'in-doubt' : 'not-done'
 }
 
-function isDoubt(error: unknown, { category, evidence: { rule } }: Classification, classify: Classifier, left: { members: number }): boolean {
-  if (DOUBTFUL.has(category)) return true
+function isDoubt(error: unknown, { category, evidence: { rule, ignored } }: Classification, classify: Classifier, left: { members: number }): boolean {
+  // What a rule of the user's meant to say, nobody knows.
+  if (DOUBTFUL.has(category) || ignored !== undefined) return true
   // A rule of the user's: it has looked at the error as a whole.
   if (rule.startsWith('rule:')) return false
   const layers = layersOf(error).map(({ value }) => value)

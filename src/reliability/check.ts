@@ -52,6 +52,10 @@ export const callable: Check = (value, path) => {
   if (typeof value !== 'function') refuse(path, 'a function', value)
 }
 
+export const text: Check = (value, path) => {
+  if (typeof value !== 'string' || value === '') refuse(path, 'a text that is not empty', value)
+}
+
 export const oneOf = (words: readonly string[]): Check => (value, path) => {
   if (!(words as readonly unknown[]).includes(value)) refuse(path, `one of ${words.join(', ')}`, value)
 }

@@ -5,9 +5,10 @@ import { notify } from '../core/notify.ts'
 import type { Random } from '../core/random.ts'
 import { HoldfastError } from '../errors.ts'
 import { nextDelay } from './backoff.ts'
+import { thrownBy } from './classification/answer.ts'
 import { classifyError } from './classification/index.ts'
 import type { Classification, ErrorContext } from './classification/index.ts'
-import type { ResolvedRetry, RetryEvent } from './policy.ts'
+import type { FailedTry, ResolvedRetry, RetryEvent } from './policy.ts'
 import { limitError } from './timeout.ts'
 import type { Limit, Limits } from './timeout.ts'
 import { runTry } from './try.ts'
@@ -42,6 +43,8 @@ export interface ExecuteOptions<T> extends Limits {
   readonly onTimeout?: ((event: TimeoutEvent) => void) | undefined
   /** Called before each wait, and before what the retry policy tells. */
   readonly onRetry?: ((event: RetryEvent) => void) | undefined
+  /** Called when what the policy's own code said is not heeded: it threw, or its answer is none. With what happened, in words. */
+  readonly onIgnored?: ((what: string) => void) | undefined
   /** Called when work that was no longer waited for settles after all. Must not throw. */
   readonly onLate?: ((outcome: LateOutcome<T>) => void) | undefined
 }
@@ -49,7 +52,7 @@ export interface ExecuteOptions<T> extends Limits {
 /**
  * Why there was no further try: the error is not retryable (`final`), all tries are used (`exhausted`), something was passed on
  * (`passed-on`), the caller cancelled (`cancelled`), the wait would be longer than the policy allows (`long-wait`), or the run's time is used
- * up or would be before the next try (`deadline`). `final` is also what `shouldRetry` refuses.
+ * up or would be before the next try (`deadline`). `final` is also what `shouldRetry` refuses, or does not answer clearly.
  */
 export type Ending = 'final' | 'exhausted' | 'passed-on' | 'cancelled' | 'long-wait' | 'deadline'
 
@@ -128,7 +131,7 @@ export async function execute<T>(work: Work<T>, options: ExecuteOptions<T>): Pro
       await sleep(clock, delayMs, signal).catch(() => {})
     }
   } catch (error) {
-    // Nothing of the above throws, except what the caller passed in: a classifier, shouldRetry, mayRetry, onRetry.
+    // Nothing of the above throws, except what the caller passed in: mayRetry, onRetry, onTimeout.
     return failed(error, classifyError(error, {}), 'final')
   }
 }
@@ -149,12 +152,28 @@ function endingOf<T>(outcome: Unsuccessful<T>, classification: Classification, t
   if (!retryable || category === 'cancelled' || (categories !== undefined && !categories.includes(category))) return 'final'
   const isPassedOn = options.mayRetry?.(outcome.error) === false
   if (tries >= maxAttempts) return isPassedOn ? 'passed-on' : 'exhausted'
-  if (shouldRetry?.({ label, try: tries, error: outcome.error, classification }) === false) return 'final'
+  if (shouldRetry && !isAllowed(shouldRetry, { label, try: tries, error: outcome.error, classification }, options)) return 'final'
   return isPassedOn ? 'passed-on' : undefined
 }
 
+/** A hook that does not say clearly that there shall be another try has not said so; the error stays that of the work. */
+function isAllowed<T>(shouldRetry: NonNullable<ResolvedRetry['shouldRetry']>, failure: FailedTry, { onIgnored }: ExecuteOptions<T>): boolean {
+  try {
+    const answer: unknown = shouldRetry(failure)
+    if (typeof answer === 'boolean') return answer
+    // It is not waited for, and its failure must not end the process.
+    void Promise.resolve(answer).catch(() => {})
+    onIgnored?.(`retry.shouldRetry must give true or false at once, got ${Object.prototype.toString.call(answer)}: there is no further try`)
+  } catch (thrown) {
+    onIgnored?.(`retry.shouldRetry failed, ${thrownBy(thrown)}: there is no further try`)
+  }
+  return false
+}
+
 function classify<T>(error: unknown, options: ExecuteOptions<T>, context: ErrorContext = {}): Classification {
-  return (options.retry.classify ?? classifyError)(error, { now: options.clock.now(), ...context })
+  const classification = (options.retry.classify ?? classifyError)(error, { now: options.clock.now(), ...context })
+  if (classification.evidence.ignored !== undefined) options.onIgnored?.(classification.evidence.ignored)
+  return classification
 }
 
 /** An outer signal that a timer aborted (`AbortSignal.timeout`, the runner's own deadline) says timeout, not cancelled. It is not retried either. */

@@ -44,6 +44,26 @@ describe('retry.classify', () => {
     expect(await failing(busy, { classify }, { signal: controller.signal })).toMatchObject({ tries: 0, execution: { ending: 'cancelled', classification: { category: 'cancelled' } } })
   })
 
+  it.each<readonly [string, () => unknown, RegExp]>([
+    ['throws', () => { throw new Error('bug') }, /^retry\.classify was ignored: it threw: bug$/],
+    ['gives a promise', async () => ({ category: 'auth' }), /it gave a promise/],
+    ['gives a promise that fails', async () => { throw new Error('later') }, /it gave a promise/],
+    ['gives nothing', () => undefined, /it gave undefined/],
+    ['gives a word', () => 'auth', /it gave "auth"/],
+    ['gives a category that there is not', () => ({ category: 'atuh' }), /the category "atuh"/],
+    ['gives a hint that is none', () => ({ category: 'server', retryAfterMs: -5 }), /retryAfterMs -5/],
+  ])('is not heeded where it %s, and that is told each time', async (_, classify, said) => {
+    const told: string[] = []
+    const { tries, execution } = await failing(busy, { classify: classify as () => never }, { onIgnored: (what) => told.push(what) })
+    expect([tries, execution]).toEqual([3, expect.objectContaining({ classification: expect.objectContaining({ category: 'server' }) })])
+    expect(told).toEqual([1, 2, 3].map(() => expect.stringMatching(said)))
+  })
+
+  it('is filled in where it leaves something out', async () => {
+    const classify = (() => ({ category: 'server' })) as unknown as RetryPolicy['classify']
+    expect(await failing(new Error('bug'), { classify: classify! })).toMatchObject({ tries: 3, execution: { classification: { retryAfterMs: null, evidence: { rule: 'rule:retry.classify' } } } })
+  })
+
   it('stays where there is one try alone', () => {
     expect(resolveRetry(false, 'retry', resolveRetry({ classify }))).toEqual({ ...NO_RETRY, classify: expect.any(Function) })
     expect(oneTry(resolveRetry({}))).toBe(NO_RETRY)
@@ -65,10 +85,19 @@ describe('retry.shouldRetry', () => {
     expect(asked).toBe(0)
   })
 
-  it('fails with the error by false, and with what it throws', async () => {
+  it('fails with the error by false', async () => {
     expect(await failing(busy, { shouldRetry: () => false })).toMatchObject({ tries: 1, execution: { ending: 'final', error: busy } })
-    const bug = new Error('in the hook')
-    expect(await failing(busy, { shouldRetry: () => { throw bug } })).toMatchObject({ tries: 1, execution: { ending: 'final', error: bug } })
+  })
+
+  it.each<readonly [string, () => unknown, RegExp]>([
+    ['throws', () => { throw new Error('in the hook') }, /^retry\.shouldRetry failed, it threw: in the hook/],
+    ['gives a promise', async () => false, /^retry\.shouldRetry must give true or false at once, got \[object Promise\]/],
+    ['gives a promise that fails', async () => { throw new Error('later') }, /Promise/],
+    ['gives nothing', () => undefined, /Undefined/],
+  ])('fails with the error, and says why, where it %s', async (_, shouldRetry, said) => {
+    const told: string[] = []
+    expect(await failing(busy, { shouldRetry: shouldRetry as () => boolean }, { onIgnored: (what) => told.push(what) })).toMatchObject({ tries: 1, execution: { ending: 'final', error: busy } })
+    expect(told).toEqual([expect.stringMatching(said)])
   })
 
   it('keeps a stream from being driven again', async () => {

@@ -37,10 +37,11 @@ export interface RetryPolicy {
   readonly onLongWait?: 'suspend' | 'fail'
   /**
    * Says what kind of error something is, in place of `classifyError`; make it with `createClassifier`. It decides also whether a call with
-   * effects that threw is in doubt, where `afterError` says nothing. Default: `classifyError`.
+   * effects that threw is in doubt, where `afterError` says nothing. Must answer at once: an answer that is none, and a throw, is not heeded, with a
+   * warning, and leaves a call with effects in doubt. Default: `classifyError`.
    */
   readonly classify?: Classifier
-  /** Asked before another try that the rest of the policy allows: `false` fails the step with the error. A throw fails it with what was thrown. Must return at once. */
+  /** Asked before another try that the rest of the policy allows: `false` fails the step with the error. Must answer at once: anything but true or false, and a throw, is `false` with a warning. */
   shouldRetry?(failure: FailedTry): boolean
   /** Told before each wait. What it returns, throws or rejects with is ignored. */
   onRetry?(retry: RetryEvent): unknown

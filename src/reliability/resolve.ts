@@ -1,7 +1,8 @@
 /** Validates policies, once, and fills in what they leave out. */
 import { HoldfastError } from '../errors.ts'
 import { callable, checkObject, duration, flag, integer, listOf, number, oneOf, type Check } from './check.ts'
-import { CATEGORIES } from './classification/index.ts'
+import { checkedClassifier } from './classification/answer.ts'
+import { CATEGORIES, classifyError } from './classification/index.ts'
 import { nearestNames } from './nearest.ts'
 import { DEFAULT_RETRY, oneTry } from './policy.ts'
 import type { ModelPolicy, ResolvedRetry, ResolvedToolPolicy, RetryPolicy, TimeoutPolicy, ToolPolicy } from './policy.ts'
@@ -58,7 +59,7 @@ export function resolveRetry(policy: RetryPolicy | false | undefined, path = 're
     backoff: Object.freeze({ ...base.backoff, ...given(policy.backoff ?? {}) }),
     ...(categories && { categories: Object.freeze([...categories]) }),
     // Bound, so that a policy may be an object with methods.
-    ...(classify && { classify: classify.bind(policy) }),
+    ...(classify && { classify: checkedClassifier(classify.bind(policy), classifyError) }),
     ...(shouldRetry && { shouldRetry: shouldRetry.bind(policy) }),
     ...(onRetry && { onRetry: onRetry.bind(policy) }),
   })

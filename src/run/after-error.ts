@@ -37,7 +37,8 @@ function ownWord(spec: StepSpec, error: unknown): AfterError | undefined | { rea
   if (HoldfastError.isInstance(error) && error.code === 'RUN_TIMEOUT') return undefined
   try {
     const said: unknown = spec.afterError?.(error)
-    // A promise of an answer is none: whether the call may be made again has to be known now.
+    // A promise of an answer is none: whether the call may be made again has to be known now. Its failure must not end the process.
+    void Promise.resolve(said).catch(() => {})
     return said === undefined || isAfterError(said) ? said : { instead: `got ${typeof said === 'string' ? JSON.stringify(said) : Object.prototype.toString.call(said)}` }
   } catch (thrown) {
     return { instead: `it threw: ${messageOf(thrown)}` }

@@ -76,6 +76,7 @@ export class Attempt {
   readonly #recorded: Counts = {}
   readonly #counted = new Set<string>()
   readonly #unrecorded = new Set<string>()
+  readonly #warned = new Set<string>()
   readonly #attempts = new Map<number, { readonly at: number; readonly former: Former }>()
   /** No step starts any more: the runner is closing. */
   draining = false
@@ -136,6 +137,14 @@ export class Attempt {
   warn(code: (Entry & { type: 'warning' })['code'], message: string, step?: string): void {
     this.emit({ type: 'warning', code, message })
     void this.write([{ type: 'warning', code, message, ...(step === undefined ? {} : { step }) }]).catch(() => {})
+  }
+
+  /** A warning that would be the same at each try. */
+  warnOnce(code: (Entry & { type: 'warning' })['code'], message: string, step: string): void {
+    const what = `${step} ${message}`
+    if (this.#warned.has(what)) return
+    this.#warned.add(what)
+    this.warn(code, message, step)
   }
 
   /** The step was handed out without a record: whatever is recorded after it has this before it in the journal. */

@@ -133,6 +133,7 @@ async function start(drive: Drive, ticket: Ticket, spec: StepSpec, consumes: Con
     mayRetry: spec.mayRetry && (() => spec.mayRetry!()),
     onTimeout: (event) => attempt.emit({ type: 'step-timeout', ...ofStep(ticket.ref), ...event }),
     onRetry: ({ try: number, delayMs, classification, error }) =>
+    onIgnored: (what) => attempt.warnOnce('RETRY_HOOK_FAILED', `${spec.label}: ${what}`, ticket.ref.id),
       attempt.emit({ type: 'retry-wait', ...ofStep(ticket.ref), try: number, delayMs, category: classification.category, message: messageOf(error) }),
     onLate: (late) => onLate(drive, ticket, spec, late),
   })

@@ -45,6 +45,8 @@ export interface Evidence {
   readonly hint?: string
   /** What overrode `retryable`, such as `x-should-retry`. */
   readonly override?: string
+  /** A rule or classifier of the user's whose answer was wrong, or that threw: it was not heeded, and what it meant to say nobody knows. */
+  readonly ignored?: string
 }
 
 /** What the classifier says about an error. */

@@ -103,9 +103,51 @@ describe('createClassifier', () => {
     expect(classify(status(418, { headers: { 'retry-after': '2' } }))).toMatchObject({ category: 'rate_limit', retryable: true, retryAfterMs: 2_000 })
   })
 
-  it('goes on without a rule that throws', () => {
-    const classify = createClassifier({ rules: [{ name: 'broken', match: () => { throw new Error('bug') } }] })
-    expect(classify(status(429)).category).toBe('rate_limit')
+  it.each<readonly [string, () => unknown, string | undefined]>([
+    ['throws', () => { throw new Error('bug') }, 'it threw: bug'],
+    ['gives a promise', async () => ({ category: 'server' }), 'it gave a promise, and must answer at once'],
+    ['gives a promise that fails', async () => { throw new Error('later') }, 'it gave a promise, and must answer at once'],
+    ['gives a word', () => 'network', 'it gave "network" in place of { category }'],
+    ['gives true', () => true, 'it gave true in place of { category }'],
+    ['leaves the category out', () => ({}), 'it gave the category undefined, which there is not'],
+    ['gives a category that there is not', () => ({ category: 'netwrok' }), 'it gave the category "netwrok", which there is not'],
+    ['gives retryable as a word', () => ({ category: 'server', retryable: 'yes' }), 'it gave retryable "yes", which is neither true nor false'],
+    ['gives a hint below 0', () => ({ category: 'server', retryAfterMs: -5 }), 'it gave retryAfterMs -5, which is not from 0 to 2147483647 ms'],
+    ['gives a hint of 30,000 years', () => ({ category: 'server', retryAfterMs: 1e15 }), 'it gave retryAfterMs 1000000000000000, which is not from 0 to 2147483647 ms'],
+    ['says nothing', () => undefined, undefined],
+    ['says nothing by null', () => null, undefined],
+  ])('goes on without a rule that %s, and says so', (_, match, why) => {
+    const classify = createClassifier({ rules: [{ name: 'broken', match: match as () => undefined }, { name: 'second', match: (value) => ((value as Error).message === 'mine' ? { category: 'auth' } : undefined) }] })
+    const { category, evidence } = classify(status(429))
+    expect([category, evidence.ignored]).toEqual(['rate_limit', why && `rule "broken" was ignored: ${why}`])
+    expect(classify(new Error('mine')).category).toBe('auth')
+  })
+
+  it.each<readonly [unknown, string]>([
+    [{ rules: 'x' }, 'options of createClassifier().rules must be an array, got "x"'],
+    [{ rule: [] }, 'options of createClassifier().rule is not known'],
+    [[], 'options of createClassifier() must be an object, got an array'],
+    [{ rules: [{}] }, 'options of createClassifier().rules[0].name must be a text that is not empty, got undefined'],
+    [{ rules: [{ name: 'x' }] }, 'options of createClassifier().rules[0].match must be a function, got undefined'],
+    [{ rules: [{ name: '', match: () => undefined }] }, 'rules[0].name must be a text that is not empty, got ""'],
+    [{ rules: [{ name: 'x', match: () => undefined }, { nmae: 'y', match: () => undefined }] }, 'rules[1].nmae is not known'],
+    [{ rules: [() => undefined] }, 'rules[0] must be an object, got a function'],
+  ])('refuses %j', (options, message) => {
+    expect(() => createClassifier(options as object)).toThrow(message)
+  })
+
+  it('takes a rule that is an object with methods, and knows it as it was given', () => {
+    class Teapots {
+      readonly name = 'teapots'
+      readonly code = 418
+      match(value: unknown) {
+        return (value as { status?: number }).status === this.code ? { category: 'overloaded' as const } : undefined
+      }
+    }
+    const rules = [new Teapots()]
+    const classify = createClassifier({ rules })
+    rules.length = 0
+    expect(classify(status(418)).evidence.rule).toBe('rule:teapots')
   })
 
   it('does not ask the rules about the own abort', () => {

@@ -1,6 +1,8 @@
 /** Says what kind of error something is: structure first, then anchored text, and `unknown` without evidence. */
 import { systemClock } from '../../core/clock.ts'
 import { HoldfastError } from '../../errors.ts'
+import { callable, checkObject, listOf, text } from '../check.ts'
+import { thrownBy, wrongAnswer } from './answer.ts'
 import { isTransient } from './category.ts'
 import type { Category, Classification, Classifier, ErrorContext, Evidence } from './category.ts'
 import { factsOf } from './facts.ts'
@@ -16,8 +18,12 @@ import type { Verdict } from './judge.ts'
 export interface ClassificationRule {
   /** For the evidence. */
   readonly name: string
-  /** Looks at the thrown value, then at each that it wraps. What it leaves out is filled in; undefined: the rule says nothing. A throw counts as nothing. */
-  match(value: unknown, context: ErrorContext): { readonly category: Category; readonly retryable?: boolean; readonly retryAfterMs?: number | null } | undefined
+  /**
+   * Looks at the thrown value, then at each that it wraps. What it leaves out is filled in; undefined or null: the rule says nothing. Must answer
+   * at once. A throw, a promise and an answer that is none are not heeded: the error is classified without the rule, `evidence.ignored` says so,
+   * and a call with effects is in doubt.
+   */
+  match(value: unknown, context: ErrorContext): { readonly category: Category; readonly retryable?: boolean; readonly retryAfterMs?: number | null } | null | undefined
 }
 
 export interface ClassifierOptions {
@@ -36,12 +42,17 @@ const MAX_MEMBERS = 16
 /**
  * Makes a classifier with rules of one's own.
  *
+ * @throws HoldfastError `INVALID_POLICY` with the path: rules that are no list, or a rule without a name or a `match`.
+ *
  * @example
  * const classify = createClassifier({
  *   rules: [{ name: 'ledger-closed', match: (error) => error instanceof LedgerClosed ? { category: 'server', retryable: true } : undefined }],
  * })
  */
-export function createClassifier({ rules = [] }: ClassifierOptions = {}): Classifier {
+export function createClassifier(options: ClassifierOptions = {}): Classifier {
+  checkObject(options, 'options of createClassifier()', { rules: listOf(isRule) })
+  // What is added to the list later is not heeded; a rule may be an object with methods.
+  const rules = (options.rules ?? []).map((rule) => ({ name: rule.name, match: rule.match.bind(rule) }))
   return (error, context = {}) => {
     try {
       return classify(error, context, rules)
@@ -50,6 +61,14 @@ export function createClassifier({ rules = [] }: ClassifierOptions = {}): Classi
       return { category: 'unknown', retryable: false, retryAfterMs: null, evidence: { rule: 'none', layer: 'error', depth: 0 } }
     }
   }
+}
+
+function isRule(value: unknown, path: string): void {
+  const isPlain = typeof value !== 'object' || value === null || Object.getPrototypeOf(value) === Object.prototype || Array.isArray(value)
+  // An instance of a class may have members of its own.
+  if (isPlain) checkObject(value, path, { name: text, match: callable })
+  text(read(value, 'name'), `${path}.name`)
+  callable(read(value, 'match'), `${path}.match`)
 }
 
 /** Says what kind of error `error` is, by Holdfast's own rules. Never throws; unknown errors are not retryable. */
@@ -62,10 +81,12 @@ function classify(error: unknown, context: ErrorContext, rules: readonly Classif
   }
   const reader = new Reader()
   const layers = reader.layersOf(error, 'error')
-  const ruled = byRules(layers, reader, context, rules)
+  const ignored: string[] = []
+  const ruled = byRules(layers, reader, context, rules, ignored)
   if (ruled !== undefined) return ruled
   const found = search(layers, reader)
-  return classification(found, overrideOf(layers, found), reader.facts, context)
+  const own = classification(found, overrideOf(layers, found), reader.facts, context)
+  return ignored[0] === undefined ? own : { ...own, evidence: { ...own.evidence, ignored: ignored[0] } }
 }
 
 /** A layer with what it says. */
@@ -85,11 +106,12 @@ class Reader {
   }
 }
 
-function byRules(layers: readonly Read[], { facts }: Reader, context: ErrorContext, rules: readonly ClassificationRule[]): Classification | undefined {
+function byRules(layers: readonly Read[], { facts }: Reader, context: ErrorContext, rules: readonly ClassificationRule[], ignored: string[]): Classification | undefined {
   for (const rule of rules) {
     for (const { value, path, depth } of layers) {
-      const match = attempt(() => rule.match(value, context))
-      if (match === undefined) continue
+      const match = answerOf(rule, value, context)
+      if (typeof match === 'string') ignored.push(`rule "${rule.name}" was ignored: ${match}`)
+      if (typeof match !== 'object') continue
       const base = classification({ ...match, rule: `rule:${rule.name}`, layer: path, depth }, undefined, facts, context)
       return match.retryAfterMs === undefined ? base : { ...base, retryAfterMs: base.retryable ? match.retryAfterMs : null }
     }
@@ -97,11 +119,13 @@ function byRules(layers: readonly Read[], { facts }: Reader, context: ErrorConte
   return undefined
 }
 
-function attempt<T>(fn: () => T): T | undefined {
+/** What a rule says; a text: what is wrong with it. */
+function answerOf(rule: ClassificationRule, value: unknown, context: ErrorContext): Exclude<ReturnType<ClassificationRule['match']>, null> | string {
   try {
-    return fn()
-  } catch {
-    return undefined
+    const match = rule.match(value, context) ?? undefined
+    return match === undefined ? undefined : (wrongAnswer(match) ?? match)
+  } catch (thrown) {
+    return thrownBy(thrown)
   }
 }
 
