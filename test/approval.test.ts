@@ -40,3 +40,45 @@ describe('calls approved in the messages', () => {
     expect(ids.toSorted()).toEqual(['p:approval-a', 'p:approval-b'])
   })
 })
+
+describe('one approval that two loops of a run find in their messages', () => {
+  const messages: ModelMessage[] = [
+    { role: 'user', content: 'pay' },
+    { role: 'assistant', content: [{ type: 'tool-call', toolCallId: 'c', toolName: 'pay', input: { to: 'ann' } }, { type: 'tool-approval-request', approvalId: 'once', toolCallId: 'c' }] },
+    { role: 'tool', content: [{ type: 'tool-approval-response', approvalId: 'once', approved: true }] },
+  ]
+
+  /** Each loop gives what the model was told of the call. */
+  function desk(handler: (loop: (branch: string) => Promise<string>) => Promise<unknown>, fail: () => void = () => {}) {
+    const paid: string[] = []
+    const agent = defineAgent('a', (run) => handler((branch) => run.branch(branch, async () => {
+      const model = testModel((_turn, call) => ({ text: JSON.stringify(call.prompt.flatMap((m) => (m.role === 'tool' ? m.content : [])).flatMap((part) => ('output' in part ? [part.output] : []))) }))
+      const pay = tool({ inputSchema: z.object({ to: z.string() }), needsApproval: true, execute: async ({ to }) => {
+        paid.push(to)
+        fail()
+        return `paid ${paid.length}`
+      } })
+      return (await generateText({ model: run.model(model), tools: run.tools({ pay }), messages, stopWhen: stepCountIs(3) })).text
+    })))
+    return { paid, agent, runner: createRunner({ agents: [agent], store: memoryStore(), ...quick }) }
+  }
+
+  it.each([
+    ['side by side', (loop: (branch: string) => Promise<string>) => Promise.all([loop('x'), loop('y')])],
+    ['one after the other', async (loop: (branch: string) => Promise<string>) => [await loop('x'), await loop('y')]],
+  ])('lets one call run, %s: both are told what came of it', async (_, handler) => {
+    const { paid, agent, runner } = desk(handler)
+    const { result } = (await runner.run(agent, 1, { runId: 'r' })) as { result: string[] }
+    expect(paid).toEqual(['ann'])
+    expect(result[0]).toContain('paid 1')
+    expect(result[1]).toBe(result[0])
+  })
+
+  it('holds the other back while nobody knows whether it took effect', async () => {
+    const { paid, agent, runner } = desk(async (loop) => [await loop('x'), await loop('y')], () => {
+      throw Object.assign(new Error('socket hang up'), { code: 'ECONNRESET' })
+    })
+    expect(await runner.run(agent, 1, { runId: 'r' })).toMatchObject({ status: 'suspended', reasons: [{ type: 'in-doubt', step: 'b:y#0/p:once', effects: ['b:x#0/p:once'] }] })
+    expect(paid).toEqual(['ann'])
+  })
+})

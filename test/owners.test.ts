@@ -49,7 +49,13 @@ describe('a lease that is over without its owner having noticed', () => {
     let asleepMs = 0
     let calls = 0
     const inner = memoryStore()
-    const store: Store = { ...inner, inbox: async (...asked) => ((asleepMs = 3_600_000), inner.inbox(...asked)) }
+    const store: Store = {
+      ...inner,
+      read: async (runId, after) => {
+        if ((await inner.get(runId))?.owner) asleepMs = 3_600_000
+        return inner.read(runId, after)
+      },
+    }
     const clock = { ...systemClock, now: () => systemClock.now() + asleepMs }
     const agent = defineAgent('a', async (run) => run.step('outer', { idempotent: true }, () => run.step('pay', () => ++calls)))
     await expect(createRunner({ agents: [agent], store, clock }).run(agent, 1, { runId: 'r' })).rejects.toMatchObject({ code: 'LEASE_LOST' })

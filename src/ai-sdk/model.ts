@@ -9,8 +9,10 @@ import type { StepSpec, WorkContext } from '../run/step.ts'
 import { asBroken } from './broken.ts'
 import { Configurations } from './configuration.ts'
 import { BranchConversations, type Conversation } from './conversation.ts'
+import { takeRepaired } from './orphans.ts'
 import { everyLink, LinkedFiles, type DownloadFile } from './files.ts'
 import { outside, type OutsidePolicy } from './outside.ts'
+import { refuseNoAnswer } from './no-answer.ts'
 import { describeResponse, headersOf, recordResult, responseIdOf, stampOf, toParts, toResult, type RecordedResponse } from './recording.ts'
 import { PassedOn, readStream } from './stream.ts'
 
@@ -61,11 +63,12 @@ export function wrapModel<M extends LanguageModelV4>(model: M, locate: Locate, g
     }
     const { call, conversation, files } = read(at, model, asked, options)
     const spec = modelSpec(at, model, call, options, conversation, files, async (context) => {
-      warnOfRepair(at.drive, conversation.repaired)
+      warnOfRepair(at.drive, conversation)
       const request = await liveCall(call, context, files)
       const result = await Promise.resolve(model.doGenerate(request)).catch((error: unknown) => {
         throw asBroken(error)
       })
+      refuseNoAnswer(result)
       return recordResult(result, stampOf(model, context.idempotencyKey, at.drive.attempt.clock.now()))
     })
     const { response, step } = await request(at.drive, spec)
@@ -84,12 +87,16 @@ export function wrapModel<M extends LanguageModelV4>(model: M, locate: Locate, g
     const { call, conversation, files } = read(at, model, asked, options)
     const out = new PassedOn()
     const work = async (context: WorkContext): Promise<RecordedResponse> => {
-      warnOfRepair(at.drive, conversation.repaired)
-      const live = await model.doStream(await liveCall(call, context, files))
+      warnOfRepair(at.drive, conversation)
+      const request = await liveCall(call, context, files)
+      const live = await model.doStream(needsRaw ? { ...request, includeRawChunks: true } : request)
       const stamp = stampOf(model, context.idempotencyKey, at.drive.attempt.clock.now())
-      return readStream(live, out, stamp, context)
+      return readStream(live, out, stamp, { ...context, passesRaw: call.includeRawChunks === true })
     }
-    const spec = { ...modelSpec(at, model, call, options, conversation, files, work), ...streamLimits(at.drive, options), mayRetry: () => !out.started }
+    const limits = streamLimits(at.drive, options)
+    // Packages make nothing of keep-alives and of chunks without text: only as raw chunks they show that something arrives.
+    const needsRaw = limits.idleTimeoutMs !== undefined && limits.idleTimeoutMs !== Infinity
+    const spec = { ...modelSpec(at, model, call, options, conversation, files, work), ...limits, mayRetry: () => !out.started }
     request(at.drive, spec).then(
       ({ response }) => out.finish(toParts(response), headersOf(response)),
       (error: unknown) => out.fail(error),
@@ -111,9 +118,9 @@ export function wrapModel<M extends LanguageModelV4>(model: M, locate: Locate, g
 }
 
 /** Told once an attempt, when such a request is sent: a replay has the warning in its journal. */
-function warnOfRepair(drive: Drive, calls: readonly string[]): void {
+function warnOfRepair(drive: Drive, conversation: Conversation): void {
   const { repaired } = requestsIn(drive)
-  const ids = calls.join(', ')
+  const ids = [...takeRepaired(drive), ...conversation.repaired].join(', ')
   if (ids === '' || repaired.has(ids)) return
   repaired.add(ids)
   drive.attempt.warn('MESSAGES_REPAIRED', `the messages hold calls without a result (${ids}): each was given one, "interrupted, outcome unknown"`)

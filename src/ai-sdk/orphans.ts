@@ -1,4 +1,5 @@
 /** Tool calls in a conversation that have no result anywhere: no provider takes such a conversation (C19). */
+import { currentContext } from '../run/current.ts'
 
 interface Part {
   readonly type: string
@@ -18,13 +19,26 @@ const partsOf = (message: Message): readonly Part[] => (Array.isArray(message.co
  * The messages with a result "interrupted, outcome unknown" right after each call that has none; the same array where every call
  * has one. Calls that wait for an approval, and calls that the provider executes, are left alone; where a result of the
  * id exists anywhere, none is made up. `generateText` and its relatives refuse such messages themselves, before any model is
- * asked: repair what you load from a store of your own before you pass it on.
+ * asked: repair what you load from a store of your own before you pass it on. Inside a run its journal says so, once the next request is sent.
  *
  * @example
  * await generateText({ model, messages: repairMessages(await loadChat(threadId)) })
  */
 export function repairMessages<M extends Message>(messages: readonly M[]): M[] {
-  return repair(messages).messages
+  const { messages: whole, repaired } = repair(messages)
+  const drive = currentContext()?.drive
+  if (drive && repaired.length > 0) repairedIn.set(drive, [...(repairedIn.get(drive) ?? []), ...repaired])
+  return whole
+}
+
+/** By drive, the calls whose results its handler had made up, and of which nothing was told yet. */
+const repairedIn = new WeakMap<object, readonly string[]>()
+
+/** The calls that a handler has had repaired since this was asked last. */
+export function takeRepaired(drive: object): readonly string[] {
+  const repaired = repairedIn.get(drive) ?? []
+  repairedIn.delete(drive)
+  return repaired
 }
 
 /** As {@link repairMessages}, with the ids of the calls that were given a result. */

@@ -72,7 +72,7 @@ class World {
     const verdict = guard(
       this.ledger,
       { step: id, branch: '', ref: effectOf(n), fingerprint: argsOf(n), policy },
-      { isRunning: (step) => this.facts.get(step)?.open === 'running', asked: this.asked, taken: { effects: new Set(), decisions: new Set() }, isGone: () => false, elsewhere: [], underWay: new Set() },
+      { isRunning: (step) => this.facts.get(step)?.open === 'running', asked: this.asked, taken: { effects: new Set(), decisions: new Set() }, isGone: () => false, isUnclaimed: () => false, elsewhere: [], underWay: new Set() },
     )
     this.verdicts.push(verdict.type)
     if (verdict.type === 'reconcile') {

@@ -2,7 +2,7 @@
 import type { EffectRef, Outcome } from '../journal/entry.ts'
 import { clearedBy, decisionAbout, decisionFor, decisionOf, holdsFor, type DecisionContext } from './decision.ts'
 import { isExpected, isInDoubt, isUnknown } from './doubt.ts'
-import { turnOf } from '../replay/identity.ts'
+import { approvalOf, turnOf } from '../replay/identity.ts'
 import { wouldBeRepeated, type Effect, type Ledger, type TakenDecision } from './ledger.ts'
 
 /** What a tool's policy says about effects. */
@@ -27,6 +27,8 @@ export interface GuardedCall {
 /** What is used up when the verdict is carried out. */
 export interface Consumption {
   readonly effects: readonly string[]
+  /** Effects of other arguments that a decision let the call pass: they go on standing in the way of the very same calls. */
+  readonly passed?: readonly string[]
   readonly decisions: readonly number[]
 }
 
@@ -52,7 +54,9 @@ export interface GuardContext {
   readonly underWay: ReadonlySet<string>
   /** Nothing can be asked for under this path any more. */
   readonly isGone: (step: string) => boolean
-  /** Effects of records that nobody has asked for yet, and that the call may be, at another place: what they did would be done again. */
+  /** Its own call has not been asked for since the drive began: it may come, or stand at another place now. */
+  readonly isUnclaimed: (step: string) => boolean
+  /** Effects that happened and that nobody has asked for yet, and that the call may be, at another place: what they did would be done again. */
   readonly elsewhere: readonly Effect[]
 }
 
@@ -60,14 +64,15 @@ export function guard(ledger: Ledger, call: GuardedCall, context: GuardContext):
   if (context.underWay.has(call.step)) return { type: 'hold' }
   const verdict = judge(ledger, call, context)
   if (!('consumes' in verdict)) return verdict
-  const { effects, decisions } = verdict.consumes
-  return { ...verdict, consumes: { effects, decisions: [...decisions, ...leftOver(ledger, call, decisions)] } }
+  const { decisions, passed = [] } = verdict.consumes
+  return { ...verdict, consumes: { effects: verdict.consumes.effects, ...(passed.length > 0 && { passed }), decisions: [...decisions, ...leftOver(ledger, call, decisions)] } }
 }
 
 function judge(ledger: Ledger, call: GuardedCall, context: GuardContext): GuardVerdict {
   const effects: string[] = []
+  const passed: string[] = []
   const decisions: number[] = []
-  const consumes: Consumption = { effects, decisions }
+  const consumes: Consumption = { effects, passed, decisions }
 
   const deciding: DecisionContext = { isTaken: (inbox) => decisions.includes(inbox) || context.taken.decisions.has(inbox), isGone: context.isGone }
 
@@ -91,8 +96,16 @@ function judge(ledger: Ledger, call: GuardedCall, context: GuardContext): GuardV
     }
   }
 
+  // One approval is one call: at another place it has what came of it here.
+  const approval = approvalOf(call.step)
+  if (approval !== undefined) {
+    if ([...context.underWay].some((step) => approvalOf(step) === approval)) return { type: 'hold' }
+    const made = ledger.approvedAs(approval).find(({ step, state, outcome }) => step.id !== call.step && state === 'completed' && outcome)
+    if (made) return { type: 'answer', outcome: made.outcome!, consumes }
+  }
+
   for (;;) {
-    const blockers = blockersOf(ledger, call, context).filter((b) => !effects.includes(b.step.id) && Math.max(b.startedSeq, b.settledSeq) > passes)
+    const blockers = blockersOf(ledger, call, context).filter((b) => !effects.includes(b.step.id) && !passed.includes(b.step.id) && Math.max(b.startedSeq, b.settledSeq) > passes)
     const [first] = blockers
     const decidedCall = { ...call, keyed: call.policy.keyed }
     if (!first) {
@@ -110,8 +123,9 @@ function judge(ledger: Ledger, call: GuardedCall, context: GuardContext): GuardV
       const about = blockers.find((b) => b.step.id === decided.step)
       if (!about) passes = decided.since
       const cleared = clearedBy(decided, blockers)
-      const used = about ?? theSame(cleared, call)
-      if (used) effects.push(used.step.id)
+      const used = about ?? theSame(cleared, call, context)
+      const isUsedUp = used && (used === about || call.policy.keyed || used.fingerprint === call.fingerprint)
+      if (used) (isUsedUp ? effects : passed).push(used.step.id)
       if (decided.decision.type !== 'rerun') return carryOut(decided, consumes)
       continue
     }
@@ -119,11 +133,11 @@ function judge(ledger: Ledger, call: GuardedCall, context: GuardContext): GuardV
     // Settled after its caller was told "unknown": the same effect is answered with what it turned out to be.
     const known = blockers.find((b) => !b.superseded && b.told === 'unknown' && b.state === 'completed' && (call.policy.keyed || isAskedAgain(b, call)))
     if (known?.outcome) {
-      return { type: 'answer', outcome: known.outcome, consumes: { effects: [...effects, known.step.id], decisions } }
+      return { type: 'answer', outcome: known.outcome, consumes: { ...consumes, effects: [...effects, known.step.id] } }
     }
     const doubtful = blockers.filter((b) => isInDoubt(b, context.isRunning))
     // What an earlier attempt told of as doubtful is settled as the policy says; in this one its caller was told not to repeat it (R6).
-    const left = doubtful.filter((b) => b.told === 'unknown' && b.toldIn !== ledger.token && !b.superseded)
+    const left = doubtful.filter((b) => b.told === 'unknown' && b.toldIn !== ledger.token && (!b.superseded || isDrivenAgain(b, call)))
     if (call.policy.onIncomplete === 'skip' && left.length > 0) return { type: 'skip', consumes }
     if (call.policy.onIncomplete === 'rerun' && left.length > 0) {
       effects.push(...left.map((b) => b.step.id))
@@ -141,13 +155,17 @@ function judge(ledger: Ledger, call: GuardedCall, context: GuardContext): GuardV
 const isAskedAgain = ({ step, fingerprint }: Effect, call: GuardedCall): boolean =>
   fingerprint === call.fingerprint && (step.kind === 'tool' || turnOf(step.id) === turnOf(call.step))
 
+/** The call itself, after it failed its run. */
+const isDrivenAgain = ({ step, fingerprint }: Effect, call: GuardedCall): boolean => fingerprint === call.fingerprint && turnOf(step.id) === turnOf(call.step)
+
 /** Effects of the same name and key that stand in the way of a new start. */
 function blockersOf(ledger: Ledger, call: GuardedCall, context: GuardContext): Effect[] {
   return [...new Set([...ledger.standing(call.ref), ...context.elsewhere])].filter((effect) => {
     if (effect.step.id === call.step || context.taken.effects.has(effect.step.id)) return false
-    // Its own call comes back and is settled, by a decision or by running again, before this call or after it: two that were
+    if (effect.passed && effect.fingerprint !== call.fingerprint && !call.policy.keyed) return false
+    // Its own call has come back and is settled, by a decision or by running again, before this call or after it: two that were
     // interrupted side by side must not wait for each other.
-    if (isExpected(effect) && isSettledByItsCall(ledger, effect, call.policy)) return false
+    if (isExpected(effect) && !context.isUnclaimed(effect.step.id) && isSettledByItsCall(ledger, effect, call.policy)) return false
     if (isInDoubt(effect, context.isRunning)) return !(effect.superseded && call.policy.allowRepeat === true)
     return wouldBeRepeated(effect) ? !(effect.superseded && call.policy.allowRepeat) : !call.policy.allowRepeat && context.elsewhere.includes(effect)
   })
@@ -159,12 +177,16 @@ function isSettledByItsCall(ledger: Ledger, effect: Effect, policy: EffectPolicy
 }
 
 /**
- * The effect that a decision about a call uses up: the one that the call asks for again, at its turn, or (a model that asks again) with its
- * arguments in its branch, or by its `effectKey`. Another one that stood in its way goes on standing: nobody said that it may be made again.
+ * The effect that a decision about a call is about: the one that the call asks for again, at its turn, or (a model that asks again) with its
+ * arguments in its branch, or at another place where nobody asks for it any more, or by its `effectKey`. Another one that stood in its way
+ * goes on standing: nobody said that it may be made again.
  */
-function theSame(effects: readonly Effect[], call: GuardedCall): Effect | undefined {
+function theSame(effects: readonly Effect[], call: GuardedCall, { isUnclaimed }: GuardContext): Effect | undefined {
   const [turn, branch] = [turnOf(call.step), turnOf(call.branch)]
-  return effects.find((e) => turnOf(e.step.id) === turn) ?? effects.find((e) => isAskedAgain(e, call) && turnOf(e.step.branch) === branch) ?? (call.policy.keyed ? effects[0] : undefined)
+  return effects.find((e) => turnOf(e.step.id) === turn)
+    ?? effects.find((e) => isAskedAgain(e, call) && turnOf(e.step.branch) === branch)
+    ?? effects.find((e) => e.fingerprint === call.fingerprint && isUnclaimed(e.step.id))
+    ?? (call.policy.keyed ? effects[0] : undefined)
 }
 
 /** Decisions about a call that goes on without them, as older ones do: kept, they would answer for its next doubt, which nobody has seen yet. */

@@ -1,7 +1,7 @@
 /** The ledger of effects: what every step with effects that is not idempotent is known to have done (R2, R6). */
 import type { Encoded } from '../journal/codec.ts'
 import type { Decision, DecisionTaken, DoubtCause, EffectRef, Entry, Outcome, StepRef } from '../journal/entry.ts'
-import { parentOf } from '../replay/identity.ts'
+import { approvalOf, parentOf } from '../replay/identity.ts'
 
 /**
  * `started`: its code was called; without an end it is in doubt, unless it runs right now.
@@ -36,13 +36,15 @@ export interface Effect {
   superseded: boolean
   /** It was answered for: a decision or an answer used it up. */
   consumed: boolean
+  /** A call of other arguments was let past it: it stands in the way of the very same one only. */
+  passed: boolean
 }
 
 /** Known to have happened, though its caller does not know or no record says so any more: another start would repeat it unawares. */
 export const wouldBeRepeated = (effect: Effect): boolean => effect.state === 'completed' && (effect.superseded || effect.told === 'unknown')
 
-/** It happened, and its record may still answer its own call. */
-export const isDone = ({ state, told, superseded, consumed }: Effect): boolean => state === 'completed' && told === 'outcome' && !superseded && !consumed
+/** It happened, and its own call is still to be answered: by its record, or with what was found out of it. */
+export const isDone = ({ state, told, superseded, consumed }: Effect): boolean => state === 'completed' && told !== 'unknown' && !superseded && !consumed
 
 /** There is a stored result that another call may be answered with. */
 export const hasResult = ({ outcome }: Effect): boolean => outcome?.type === 'value'
@@ -65,6 +67,8 @@ export class Ledger {
   readonly decisions: TakenDecision[] = []
   /** By name and key, the effects that may stand in the way of another start: few, however long the run. */
   readonly #standing = new Map<string, Set<Effect>>()
+  /** By approval, the calls that it let run. */
+  readonly #approved = new Map<string, Set<Effect>>()
   /** By path, the steps with effects at and below it. */
   readonly #within = new Map<string, Set<string>>()
   /** By name, key and arguments: calls that failed or were not done, and whose idempotency key no later one has taken over. */
@@ -89,6 +93,11 @@ export class Ledger {
   /** Calls with these arguments that failed or were not done, the newest last: another one may take over their idempotency key. */
   undone(ref: EffectRef, fingerprint: string): readonly Effect[] {
     return [...(this.#undone.get(askOf(ref, fingerprint)) ?? [])]
+  }
+
+  /** The calls that an approval let run, wherever they stand: it was given for one. */
+  approvedAs(approval: string): readonly Effect[] {
+    return [...(this.#approved.get(approval) ?? [])]
   }
 
   apply(entry: Entry, seq: number): void {
@@ -128,7 +137,7 @@ export class Ledger {
           if (effect.superseded) continue
           effect.superseded = true
           // Used up while its record answered: nobody was asked about making it once more.
-          effect.consumed = false
+          effect.consumed = effect.passed = false
           this.#track(effect)
         }
         break
@@ -144,15 +153,19 @@ export class Ledger {
           effect.consumed = true
           this.#track(effect)
         }
+        for (const step of entry.passed ?? []) {
+          const effect = this.effects.get(step)
+          if (effect) effect.passed = true
+        }
         for (const decision of this.decisions) if (entry.decisions.includes(decision.inbox)) decision.consumed = true
         break
     }
   }
 
-  /** Its caller was told that nobody knows, and does not come back: what somebody says that it gave is what is known of it from now on. */
-  #settledBy({ step, decision }: DecisionTaken, seq: number): boolean {
+  /** It is in doubt, and its record stands: what somebody says that it gave is what is known of it from now on, whether or not its own call comes back. */
+  #settledBy({ step, since, decision }: DecisionTaken, seq: number): boolean {
     const effect = this.effects.get(step)
-    if (!effect || effect.state !== 'unknown' || effect.told !== 'unknown' || effect.superseded || effect.consumed || (decision.type !== 'result' && decision.type !== 'reuse')) return false
+    if (!effect || (effect.state !== 'unknown' && effect.state !== 'started') || effect.startedSeq > since || effect.superseded || effect.consumed || (decision.type !== 'result' && decision.type !== 'reuse')) return false
     effect.state = 'completed'
     effect.outcome = { type: 'value', value: decision.value }
     effect.settledSeq = seq
@@ -180,8 +193,15 @@ export class Ledger {
       toldIn: -1,
       superseded: false,
       consumed: false,
+      passed: false,
     }
     this.effects.set(step.id, effect)
+    const approval = approvalOf(step.id)
+    if (approval !== undefined) {
+      const same = this.#approved.get(approval) ?? new Set()
+      if (former) same.delete(former)
+      this.#approved.set(approval, same.add(effect))
+    }
     this.#takeOver(effect)
     for (let path: string | undefined = step.id; path !== undefined; path = parentOf(path)) {
       const within = this.#within.get(path)

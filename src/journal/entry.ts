@@ -55,7 +55,8 @@ export type Outcome =
   /** Nobody knows whether it took effect; the caller is told so, and the doubt stands until it is settled. */
   | { readonly type: 'unknown'; readonly cause: DoubtCause; readonly error: Encoded }
 
-export type DoubtCause = 'interrupted' | 'timeout' | 'cancelled' | 'error'
+/** `skipped`: somebody, or a policy, decided to leave it at that; the others: how it came about. */
+export type DoubtCause = 'interrupted' | 'timeout' | 'cancelled' | 'error' | 'skipped'
 
 /** Tokens of a model step; absent numbers were not reported. */
 export interface StepUsage {
@@ -272,6 +273,8 @@ export interface EffectConsumed extends At {
   readonly type: 'consumed'
   readonly step: string
   readonly effects: readonly string[]
+  /** Effects that it passed although they are not its own: they stand in the way of the very same calls only from now on. */
+  readonly passed?: readonly string[]
   readonly decisions: readonly number[]
 }
 

@@ -35,7 +35,7 @@ const outcome = variants({
   'value': { value: encoded },
   'error': { error: encoded },
   'unstored': { error: encoded },
-  'unknown': { cause: oneOf('interrupted', 'timeout', 'cancelled', 'error'), error: encoded },
+  'unknown': { cause: oneOf('interrupted', 'timeout', 'cancelled', 'error', 'skipped'), error: encoded },
 } satisfies Variants<Outcome>)
 
 const decision = variants({ 'rerun': {}, 'skip': {}, 'reuse': { value: encoded }, 'result': { value: encoded } } satisfies Variants<Decision>)
@@ -72,7 +72,7 @@ const ENTRIES: Variants<Entry> = {
   'superseded': { by: oneOf('divergence', 'failure', 'redo', 'live-result'), step: text, reason: text, ids: list(text) },
   'settled': { step: text, by: oneOf('reconcile', 'late-result', 'owner'), settlement },
   'decision': { inbox: atLeast(1), step: text, effect, fingerprint: text, since: position, decision },
-  'consumed': { step: text, effects: list(text), decisions: list(atLeast(1)) },
+  'consumed': { step: text, effects: list(text), passed: optional(list(text)), decisions: list(atLeast(1)) },
   'inbox-taken': { seq: atLeast(1), step: optional(text) },
   'suspended': { reasons: list(reason), resumeAt: nullable(number) },
   'run-ended': { status: oneOf('completed', 'failed', 'cancelled'), result: optional(encoded), error: optional(encoded), reason: optional(text) },

@@ -60,6 +60,12 @@ const lastOf = (path: string): string => path.slice(path.lastIndexOf('/') + 1)
 /** Whether the path is that of a tool call that a response asked for. */
 export const isCalled = (path: string): boolean => lastOf(path).startsWith('c:')
 
+/** What a call is known by that an approval let run, wherever it stands; undefined: it is none. */
+export function approvalOf(path: string): string | undefined {
+  const segment = lastOf(placeOf(path))
+  return segment.startsWith('p:') ? segment : undefined
+}
+
 /** The number of a numbered step; undefined: the path is of something else. */
 export function slotOf(path: string): number | undefined {
   const [, slot] = /^(\d+)(?:~\d+)?$/.exec(lastOf(path)) ?? []

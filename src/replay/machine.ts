@@ -9,7 +9,7 @@ import type { AskedCall } from '../journal/entry.ts'
 import { Branch } from './branch.ts'
 import type { Claim, Note, Ticket, Verdict } from './claim.ts'
 import type { History, StepRecord } from './history.ts'
-import { approved, isCalled, keyed, MAIN, numbered, parentOf } from './identity.ts'
+import { approved, keyed, MAIN, numbered, parentOf } from './identity.ts'
 import { asksTheSame, matchNumbered } from './match.ts'
 import { Order, type Next } from './order.ts'
 import { divergenceReason } from './reason.ts'
@@ -103,26 +103,26 @@ export class Machine {
   }
 
   /** Whether a step with effects may start. Asked again after each `reconcile` and each new decision. */
-  guard(ticket: Ticket, context: Omit<GuardContext, 'isRunning' | 'isGone' | 'elsewhere'>): GuardVerdict {
+  guard(ticket: Ticket, context: Omit<GuardContext, 'isRunning' | 'isGone' | 'isUnclaimed' | 'elsewhere'>): GuardVerdict {
     const { effect, fingerprint } = ticket.claim
     if (!effect) return { type: 'start', consumes: { effects: [], decisions: [] } }
     return guard(
       this.#history.ledger,
       { step: ticket.ref.id, branch: ticket.ref.branch, ref: { name: effect.name, key: effect.key }, fingerprint: fingerprint ?? '', policy: effect.policy },
-      { ...context, isRunning: (step) => this.#running.has(step), isGone: (step) => this.#history.isGone(step), elsewhere: this.#elsewhere(ticket, effect) },
+      { ...context, isRunning: (step) => this.#running.has(step), isGone: (step) => this.#history.isGone(step), isUnclaimed: (step) => this.isUnclaimed(step), elsewhere: this.#elsewhere(ticket, effect) },
     )
   }
 
-  /** Effects of records that nobody has asked for, and that the call may be: it asks for the very same, or may stand in a step that does. */
-  #elsewhere(ticket: Ticket, { name, key, policy }: NonNullable<Claim['effect']>): readonly Effect[] {
-    const { hasInput, fingerprint } = ticket.claim
-    const isKnown = !hasInput || this.#isAskedByRecord(ticket)
-    return this.#unclaimed.of({ name, key }, (effect) => !isKnown && (policy.keyed || effect.fingerprint === fingerprint), this.#rivalsOf(ticket))
+  /** An effect of an earlier drive whose own call has not been asked for in this one. */
+  isUnclaimed(step: string): boolean {
+    const effect = this.#history.ledger.effects.get(step)
+    return effect !== undefined && this.#unclaimed.has(effect)
   }
 
-  /** The recorded response asks for the call: it is that one and no other. */
-  #isAskedByRecord({ ref, within }: Ticket): boolean {
-    return isCalled(ref.id) && within.tickets.findLast((ticket) => ticket.ref.id === parentOf(ref.id))?.record?.end !== undefined
+  /** Effects that nobody has asked for, and that the call may be: it asks for the very same, or may stand in a step that does. */
+  #elsewhere(ticket: Ticket, { name, key, policy }: NonNullable<Claim['effect']>): readonly Effect[] {
+    const { fingerprint } = ticket.claim
+    return this.#unclaimed.of({ name, key }, (effect) => policy.keyed || effect.fingerprint === fingerprint, this.#rivalsOf(ticket))
   }
 
   /** Records that nobody has claimed, and that may be of this step, or of one that it stands in. */

@@ -1,5 +1,5 @@
 /**
- * Effects of earlier drives whose records nobody has asked for yet in this one: a call that runs live elsewhere may be one of them, at another
+ * Effects of earlier drives that nobody has asked for yet in this one: a call that runs live elsewhere may be one of them, at another
  * place (R5). What is asked for leaves, so it is small where there is much that runs live.
  */
 import { isDone, type Effect, type Ledger } from '../effects/ledger.ts'
@@ -15,7 +15,7 @@ export class Unclaimed {
 
   constructor(ledger: Ledger) {
     for (const effect of ledger.effects.values()) {
-      if (!isDone(effect)) continue
+      if (effect.superseded) continue
       const ref = refOf(effect.ref)
       const same = this.#effects.get(ref)
       if (same) same.set(effect.step.id, effect)
@@ -29,7 +29,12 @@ export class Unclaimed {
     if (record?.end && ref.kind !== 'model') this.#whole.add(ref.id)
   }
 
-  /** Of an effect, those that the call may be: by what it asks (where it says that), or because they lie below one of `rivals`. */
+  /** Its own call has not been asked for. */
+  has({ step, ref }: Effect): boolean {
+    return this.#effects.get(refOf(ref))?.has(step.id) === true && !this.#isHeld(step.id)
+  }
+
+  /** Of an effect, those that happened and that the call may be: by what it asks (where it says that), or because they lie below one of `rivals`. */
   of(ref: EffectRef, asksTheSame: (effect: Effect) => boolean, rivals: readonly string[]): Effect[] {
     const unclaimed = [...(this.#effects.get(refOf(ref))?.values() ?? [])]
     return unclaimed.filter((effect) => isDone(effect) && (asksTheSame(effect) || rivals.some((rival) => isWithin(effect.step.id, rival))) && !this.#isHeld(effect.step.id))

@@ -40,7 +40,8 @@ export interface Ended {
 }
 
 interface Waiting {
-  readonly reason: SuspendReason
+  /** As things stand when it is asked for. */
+  readonly reason: () => SuspendReason
   readonly resumeAt: number | null
   /** Lets it look again; undefined: only another attempt can go on with it. */
   readonly wake: (() => void) | undefined
@@ -166,18 +167,18 @@ export class Drive {
   }
 
   /** The step cannot go on: resolves when something happened that may change that, and never when nothing does. */
-  park(ticket: Ticket, reason: SuspendReason, resumeAt: number | null = null): Promise<void> {
+  park(ticket: Ticket, reason: () => SuspendReason, resumeAt: number | null = null): Promise<void> {
     return new Promise((wake) => this.#wait(ticket, { reason, resumeAt, wake }))
   }
 
   /** The step goes on in another attempt only. Never resolves. */
   hold(ticket: Ticket, reason: SuspendReason, resumeAt: number | null = null): Promise<void> {
-    this.#wait(ticket, { reason, resumeAt, wake: undefined })
+    this.#wait(ticket, { reason: () => reason, resumeAt, wake: undefined })
     return never()
   }
 
   #wait(ticket: Ticket, waiting: Waiting): void {
-    const { reason } = waiting
+    const reason = waiting.reason()
     if (this.#told.get(ticket.ref.id) !== reason.message) {
       this.#told.set(ticket.ref.id, reason.message)
       this.attempt.emit({ type: 'step-waiting', ...ofStep(ticket.ref), reason })
@@ -355,7 +356,7 @@ export class Drive {
       const waiting = [...this.#waiting.values()]
       const now = this.attempt.clock.now()
       const due = waiting.flatMap((each) => dueOf(each, now) ?? [])
-      this.end({ type: 'suspended', reasons: waiting.map(({ reason }) => reason), resumeAt: due.length > 0 ? Math.min(...due) : null })
+      this.end({ type: 'suspended', reasons: waiting.map(({ reason }) => reason()), resumeAt: due.length > 0 ? Math.min(...due) : null })
     })
   }
 }
@@ -366,8 +367,9 @@ const NEXT_RECORD_MS = 5_000
 /** From when on another attempt may go on with what waits, ms since the epoch; null: when somebody has answered. */
 function dueOf({ reason, resumeAt }: Waiting, now: number): number | null {
   if (resumeAt !== null) return resumeAt
-  if (reason.type === 'draining') return now
-  return reason.type === 'not-recorded' ? now + NEXT_RECORD_MS : null
+  const { type } = reason()
+  if (type === 'draining') return now
+  return type === 'not-recorded' ? now + NEXT_RECORD_MS : null
 }
 
 const afterTheEnd = (label: string): Verdict & { type: 'refuse' } => ({

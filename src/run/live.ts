@@ -10,11 +10,10 @@ import { execute, type Execution, type TryContext } from '../reliability/index.t
 import type { Ticket } from '../replay/claim.ts'
 import { turnOf } from '../replay/identity.ts'
 import { effectAfter } from './after-error.ts'
-import type { Attempt } from './attempt.ts'
 import { inContext } from './current.ts'
 import type { Drive } from './drive.ts'
 import { delayed, driveAgain, retryOf, tooLate, type FailedExecution } from './long-wait.ts'
-import { failed, isLost, isTooLarge, messageOf, stored, unknown, unknownOutcome } from './outcome.ts'
+import { failed, isLost, isTooLarge, messageOf, skippedOutcome, stored, unknown, unknownOutcome } from './outcome.ts'
 import { consumed, encodedInput, modelParts, record, recordName } from './record.ts'
 import { onLate, reconcile } from './settle.ts'
 import { readable } from './readable.ts'
@@ -35,7 +34,7 @@ export async function performLive(drive: Drive, ticket: Ticket, spec: StepSpec):
     }
     const reason = await mayNotStart(drive, ticket, spec)
     if (reason) {
-      await drive.park(ticket, reason)
+      await drive.park(ticket, () => reason)
       continue
     }
     const verdict = drive.machine.guard(ticket, { asked: drive.asked, taken: drive.taken, underWay: drive.underWay })
@@ -45,20 +44,20 @@ export async function performLive(drive: Drive, ticket: Ticket, spec: StepSpec):
       case 'answer':
         return drive.carryOut(ticket, verdict.consumes, () => record(drive, ticket, spec, { outcome: verdict.outcome, asked: askedIn(spec, verdict.outcome) }, { tries: 0, ms: 0 }, verdict.consumes))
       case 'skip': {
-        const error = unknownOutcome(spec, 'it was interrupted', ticket.ref.id)
-        const ended = { outcome: unknown('interrupted', error), asked: [] }
-        return drive.carryOut(ticket, verdict.consumes, () => record(drive, ticket, spec, ended, { tries: 0, ms: 0 }, verdict.consumes))
+        const isStarted = attempt.history.ledger.effects.has(ticket.ref.id)
+        const outcome = skippedOutcome(spec, ticket.ref.id, { by: verdict.consumes.decisions.length > 0 ? 'decision' : 'policy', isStarted })
+        return drive.carryOut(ticket, verdict.consumes, () => record(drive, ticket, spec, { outcome, asked: [] }, { tries: 0, ms: 0 }, verdict.consumes))
       }
       case 'reconcile':
         attempt.emit({ type: 'step-in-doubt', ...ofStep(verdict.effect.step), cause: 'reconcile' })
         await reconcile(drive, ticket, spec, verdict.effect)
         break
       case 'hold':
-        await drive.park(ticket, stillOnItsWay(ticket))
+        await drive.park(ticket, () => stillOnItsWay(ticket))
         break
       case 'wait': {
         attempt.emit({ type: 'step-in-doubt', ...ofStep(ticket.ref), cause: verdict.why })
-        await drive.park(ticket, waitReason(drive, ticket, spec, verdict), dueAt(drive, spec, verdict.effects))
+        await drive.park(ticket, () => waitReason(drive, ticket, spec, verdict), dueAt(drive, spec, verdict.effects))
         break
       }
     }
@@ -84,7 +83,7 @@ async function mayNotStart(drive: Drive, ticket: Ticket, spec: StepSpec): Promis
 async function start(drive: Drive, ticket: Ticket, spec: StepSpec, consumes: Consumption): Promise<void> {
   const { attempt } = drive
   const { effect } = spec.claim
-  const idempotencyKey = keyOf(attempt, ticket, consumes)
+  const idempotencyKey = keyOf(drive, ticket, consumes)
   const reached = attempt.budget.start(ticket.ref, spec.hasInside && !effect && attempt.history.childrenOf(ticket.ref.id).length > 0)
   if (reached) return drive.end({ type: 'limit', reached, label: spec.label, step: ticket.ref.id })
   if (effect) {
@@ -133,8 +132,8 @@ async function start(drive: Drive, ticket: Ticket, spec: StepSpec, consumes: Con
     mayRetry: spec.mayRetry && (() => spec.mayRetry!()),
     onTimeout: (event) => attempt.emit({ type: 'step-timeout', ...ofStep(ticket.ref), ...event }),
     onRetry: ({ try: number, delayMs, classification, error }) =>
-    onIgnored: (what) => attempt.warnOnce('RETRY_HOOK_FAILED', `${spec.label}: ${what}`, ticket.ref.id),
       attempt.emit({ type: 'retry-wait', ...ofStep(ticket.ref), try: number, delayMs, category: classification.category, message: messageOf(error) }),
+    onIgnored: (what) => attempt.warnOnce('RETRY_HOOK_FAILED', `${spec.label}: ${what}`, ticket.ref.id),
     onLate: (late) => onLate(drive, ticket, spec, late),
   })
   await finish(drive, ticket, spec, execution, attempt.clock.now() - began)
@@ -142,16 +141,17 @@ async function start(drive: Drive, ticket: Ticket, spec: StepSpec, consumes: Con
 
 /**
  * A step that starts again has the key that it had. So has one that somebody let run in place of a call in doubt with the same
- * arguments, one that failed the run and is driven again, and one that is asked for again after "not done": should the former one have
+ * arguments, also at another place, one that failed the run and is driven again, and one that is asked for again after "not done": should the former one have
  * landed after all, the outside world can tell that it is the same.
  */
-function keyOf(attempt: Attempt, ticket: Ticket, consumes: Consumption): string {
+function keyOf({ attempt, machine }: Drive, ticket: Ticket, consumes: Consumption): string {
   const { ledger } = attempt.history
   const { ref, claim: { effect, fingerprint } } = ticket
   const isSameTurn = ({ step }: Effect): boolean => turnOf(step.id) === turnOf(ref.id)
   // A step of the handler at another turn is another intention; what a model asks for again may be the same.
   const isAskedAgain = ({ step }: Effect): boolean => ref.kind === 'tool' && turnOf(step.branch) === turnOf(ref.branch)
-  const isSame = (former: Effect): boolean => former.state !== 'completed' && former.fingerprint === fingerprint && (isSameTurn(former) || isAskedAgain(former))
+  const isElsewhere = ({ step }: Effect): boolean => machine.isUnclaimed(step.id)
+  const isSame = (former: Effect): boolean => former.state !== 'completed' && former.fingerprint === fingerprint && (isSameTurn(former) || isAskedAgain(former) || isElsewhere(former))
   const isUndone = (former: Effect): boolean => isSameTurn(former) || (former.state === 'not-done' && isAskedAgain(former))
   const before = ledger.effects.get(ref.id)
     ?? consumes.effects.map((id) => ledger.effects.get(id)!).find(isSame)

@@ -37,6 +37,16 @@ export const unknownOutcome = (spec: StepSpec, what: string, step: string, cause
     ...(cause instanceof Error && { cause: new Error(cause.message) }),
   })
 
+/** It is left at that, by a decision or by the policy of its tool: the handler of a step has to know what to do then. */
+export function skippedOutcome({ label, claim }: StepSpec, step: string, { by, isStarted }: { readonly by: 'decision' | 'policy'; readonly isStarted: boolean }): Outcome {
+  const what = isStarted
+    ? 'it was interrupted, and is left at that. Its outcome is unknown: it may have taken effect, do not repeat it'
+    : 'it was not started, because it may be done already. Do not repeat it'
+  const advice = `Catch it where the handler asks for the step; to have it otherwise, resume the run with { redo: ${JSON.stringify(step)} }`
+  const error = new HoldfastError('OUTCOME_UNKNOWN', `${label}: by ${by === 'decision' ? 'a decision' : 'its policy'}, ${what}`, { step, ...(claim.kind !== 'tool' && { advice }) })
+  return unknown('skipped', error)
+}
+
 export const isTooLarge = (error: unknown): error is HoldfastError => HoldfastError.isInstance(error) && error.code === 'VALUE_TOO_LARGE'
 
 export const isLost = (error: unknown): error is HoldfastError => HoldfastError.isInstance(error) && error.code === 'LEASE_LOST'

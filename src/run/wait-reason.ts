@@ -17,7 +17,7 @@ export function waitReason(drive: Drive, { ref, claim }: Ticket, spec: StepSpec,
   const { runId, history } = drive.attempt
   const ids = effects.map((effect) => effect.step.id)
   const isItself = ids.includes(ref.id)
-  const isBehind = why === 'in-doubt' && !isItself && effects.every(isExpected)
+  const isBehind = why === 'in-doubt' && !isItself && effects.every((effect) => isExpected(effect) && !drive.machine.isUnclaimed(effect.step.id))
   const choices: Choice[] = isBehind ? [] : ['rerun', 'skip', 'result', ...(why === 'repeat' && effects.some(hasResult) ? ['reuse' as const] : [])]
   const hasInside = isItself && [...history.recordsBelow(ref.id)].some((id) => id !== ref.id)
   const isOther = ref.kind === 'tool' && !isBehind && !claim.effect?.policy.keyed && effects.some(({ fingerprint }) => fingerprint !== claim.fingerprint)

@@ -10,6 +10,7 @@ import type { Attempt } from '../run/attempt.ts'
 import { Drive } from '../run/drive.ts'
 import { limitReached, type Reached } from '../run/limits.ts'
 import { messageOf } from '../run/readable.ts'
+import { ofStep } from '../run/step.ts'
 import { keptReason } from '../run/wait-reason.ts'
 import type { AnyAgent } from './agent.ts'
 import { runFailure } from './failure.ts'
@@ -27,6 +28,7 @@ export async function driveAttempt(opened: OpenAttempt, current: Current): Promi
   attempt.emit(attempt.options.number === 1
     ? { type: 'run-started', attempt: 1 }
     : { type: 'run-resumed', attempt: attempt.options.number, former: attempt.options.former })
+  tellSettled(attempt, opened.taken)
   const disarm = attempt.budget.watch(() => current.drive?.machine.replaysLeft ?? 0, (reached) => current.drive?.end({ type: 'limit', reached }))
   try {
     for (;;) {
@@ -66,6 +68,15 @@ export async function driveAttempt(opened: OpenAttempt, current: Current): Promi
     attempt.over = true
     lease.stop()
     if (!attempt.signal.aborted) attempt.abort(new HoldfastError('RUN_SUSPENDED', `this attempt of run "${attempt.runId}" is over`, { runId: attempt.runId }))
+  }
+}
+
+/** A late result that came while nobody drove the run. */
+function tellSettled(attempt: Attempt, taken: readonly NewEntry[]): void {
+  for (const entry of taken) {
+    if (entry.type !== 'settled' || entry.by !== 'late-result') continue
+    const { step } = attempt.history.ledger.effects.get(entry.step)!
+    attempt.emit({ type: 'doubt-settled', ...ofStep(step), by: entry.by, as: entry.settlement.type })
   }
 }
 
@@ -140,7 +151,7 @@ async function suspend(opened: OpenAttempt, reasons: readonly SuspendReason[], r
     await close(opened, [{ type: 'suspended', reasons: reasons.map(keptReason), resumeAt }], { status: 'suspended', resumeAt }, true)
   } catch (error) {
     if (!HoldfastError.isInstance(error) || error.code !== 'INBOX_MOVED') throw error
-    await inbox.take()
+    tellSettled(attempt, await inbox.take())
     return undefined
   }
   attempt.emit({ type: 'run-suspended', reasons, resumeAt })

@@ -55,6 +55,8 @@ export interface OpenAttempt {
   readonly writer: Writer
   readonly lease: Lease
   readonly inbox: Inbox
+  /** What came in before the attempt. */
+  readonly taken: readonly NewEntry[]
   readonly drainMs: number
 }
 
@@ -171,8 +173,8 @@ async function begin(store: Store, options: ResolvedOptions, request: Request, f
   for (const what of found.mismatches) started.push({ type: 'warning', code: 'MISMATCH_ALLOWED', message: `goes on although ${what}` })
   await writer.write(started)
   const inbox = new Inbox(store, runId, writer, history, entries, options.secrets)
-  await inbox.take()
-  return { attempt, agent, input: decode(created.input, 'input'), writer, lease, inbox, drainMs: options.drainMs }
+  const taken = await inbox.take()
+  return { attempt, agent, input: decode(created.input, 'input'), writer, lease, inbox, taken, drainMs: options.drainMs }
 }
 
 /** The entries with the values of secrets, as the run sees them. @throws HoldfastError `SECRET_MISSING`. */
@@ -198,15 +200,18 @@ export class Inbox {
     this.seq = newestTaken(entries)
   }
 
-  /** Resolves to whether there was anything. */
-  async take(): Promise<boolean> {
+  /** Resolves to what it has made of the messages. */
+  async take(): Promise<readonly NewEntry[]> {
     const row = await this.#store.get(this.#runId)
     const messages = row ? await readInbox(this.#store, row, this.seq) : []
+    const taken: NewEntry[] = []
     for (const message of messages) {
-      await this.#writer.write(entriesOf(this.#runId, message, this.#history, this.#secrets))
+      const entries = entriesOf(this.#runId, message, this.#history, this.#secrets)
+      await this.#writer.write(entries)
       this.seq = message.seq
+      taken.push(...entries)
     }
-    return messages.length > 0
+    return taken
   }
 }
 

@@ -28,8 +28,9 @@ export async function decide(store: Store, runId: string, step: string, input: D
   const isDriven = !ownership(row, now).free
   // What an earlier attempt started does not run, even where this one has come to it again.
   const mayRun = ({ state, token }: Effect): boolean => isDriven && state === 'started' && token === row.token
-  const question = questionOf(entries, history, step, mayRun)
-  if (!question) throw nothingToResolve(runId, step, row.status, questionsIn(entries, history, mayRun))
+  const question = row.status === 'completed' ? undefined : questionOf(entries, history, step, mayRun)
+  if (!question) throw nothingToResolve(runId, step, row.status, row.status === 'completed' ? [] : questionsIn(entries, history, mayRun))
+  if (question.first.length > 0) throw nothingToResolve(runId, step, row.status, question.first)
   const decision = asGiven === 'reuse' ? reused(question, runId, step)
     : asGiven.type === 'result' && question.kind === 'model' ? responseGiven(input, question.effect.name, runId, step, now) : asGiven
   await refuseSettled(store, row, step, question, entries)
@@ -65,18 +66,23 @@ interface Question {
   readonly fingerprint: string
   /** What an earlier call gave, where that is stored. */
   readonly given: Encoded | undefined
+  /** Doubts that are to be settled before it: their own calls wait too. */
+  readonly first: readonly string[]
 }
 
 /** What can be decided about a step: it is in doubt, or a call that a suspended run waits with. */
 function questionOf(entries: readonly Placed[], history: History, step: string, mayRun: (effect: Effect) => boolean): Question | undefined {
   const own = history.ledger.effects.get(step)
-  if (own && isInDoubt(own, () => mayRun(own))) return { effects: [step], kind: own.step.kind, effect: own.ref, fingerprint: own.fingerprint, given: undefined }
   const reason = lastReasons(entries).find((r) => r.step === step)
+  if (own && isOpen(own, mayRun)) return { effects: [step], kind: own.step.kind, effect: own.ref, fingerprint: own.fingerprint, given: undefined, first: [] }
   if (!reason) return undefined
   const effects = reason.effects.flatMap((id) => history.ledger.effects.get(id) ?? [])
   const [first] = effects
-  return first && { effects: reason.effects, kind: first.step.kind, effect: first.ref, fingerprint: reason.fingerprint, given: effects.map(valueOf).findLast((value) => value !== undefined) }
+  return first && { effects: reason.effects, kind: first.step.kind, effect: first.ref, fingerprint: reason.fingerprint, given: effects.map(valueOf).findLast((value) => value !== undefined), first: reason.first ?? [] }
 }
+
+/** It is in doubt, and nobody has left it at that. */
+const isOpen = (effect: Effect, mayRun: (effect: Effect) => boolean): boolean => effect.cause !== 'skipped' && isInDoubt(effect, () => mayRun(effect))
 
 const valueOf = ({ outcome }: Effect): Encoded | undefined => (outcome?.type === 'value' ? outcome.value : undefined)
 
@@ -95,7 +101,7 @@ function lastReasons(entries: readonly Placed[]): Waiting[] {
 
 /** Ids of all steps that can be resolved now. */
 function questionsIn(entries: readonly Placed[], history: History, mayRun: (effect: Effect) => boolean): string[] {
-  const doubts = history.ledger.allStanding().filter((effect) => isInDoubt(effect, () => mayRun(effect)))
+  const doubts = history.ledger.allStanding().filter((effect) => isOpen(effect, mayRun))
   return [...new Set([...lastReasons(entries).map((r) => r.step), ...doubts.map((effect) => effect.step.id)])]
 }
 

@@ -1,23 +1,26 @@
 /** `holdfast resume` */
 import { checkRunId } from '../../runner/options.ts'
-import { JSON_OPTION, HELP_OPTION, MISMATCH_OPTION, MODULE_OPTION, QUIET_OPTION, type Command } from '../command.ts'
+import { JSON_OPTION, HELP_OPTION, MISMATCH_OPTION, MODULE_OPTION, QUIET_OPTION, type Command, type OptionSpec } from '../command.ts'
 import { drive } from '../drive.ts'
 import { LIMIT_OPTIONS, readLimits } from '../limits.ts'
 import { loadRunner } from '../runner-module.ts'
+
+const REDO_OPTION: OptionSpec = { name: 'redo', value: 'STEP', text: 'drive it again from this step on: what came after it is asked for anew, effects are not repeated without a decision' }
 
 export const resume: Command = {
   spec: {
     name: 'resume',
     summary: 'go on with a run where it stopped',
     positionals: ['<id>'],
-    options: [...LIMIT_OPTIONS, MODULE_OPTION, MISMATCH_OPTION, QUIET_OPTION, JSON_OPTION, HELP_OPTION],
+    options: [REDO_OPTION, ...LIMIT_OPTIONS, MODULE_OPTION, MISMATCH_OPTION, QUIET_OPTION, JSON_OPTION, HELP_OPTION],
     notes: ['Its agent and input are in its journal. A run that failed is driven again; one that completed gives its recorded result, and nothing is called.', 'Limits count from the start of the run. One that is given here stands until another is given, instead of what the runner says.'],
-    examples: ['holdfast resume ticket-123', 'holdfast resume ticket-123 --max-steps 40', 'holdfast resume ticket-123 --module ./agents.ts --quiet'],
+    examples: ['holdfast resume ticket-123', 'holdfast resume ticket-123 --redo 4', 'holdfast resume ticket-123 --max-steps 40', 'holdfast resume ticket-123 --module ./agents.ts --quiet'],
   },
   async run(args, io) {
     const runId = checkRunId(args.positionals[0])
     const limits = readLimits(args)
+    const redo = args.values['redo']
     const runner = await loadRunner(args.values['module'], io.cwd)
-    return drive(runId, runner, args, io, (options) => runner.resume(runId, { ...options, ...limits }))
+    return drive(runId, runner, args, io, (options) => runner.resume(runId, { ...options, ...limits, ...(redo !== undefined && { redo }) }))
   },
 }

@@ -6,7 +6,7 @@ import type { Decision, DoubtCause, StepEnded, Superseded } from '../../journal/
 
 /**
  * `in-doubt`: it was started, and nobody knows whether it took effect. `running`: its code runs now. `waiting`: it was not started and waits
- * for a decision. `skipped`: by a decision. `not-done`: it was found out that it did not take effect. `unknown`: what it did was never found
+ * for a decision. `skipped`: by a decision or a policy. `not-done`: it was found out that it did not take effect. `unknown`: what it did was never found
  * out, and a decision let the run go on. `superseded`: its record does not answer any more.
  */
 export type StepState = 'completed' | 'failed' | 'in-doubt' | 'running' | 'waiting' | 'skipped' | 'not-done' | 'unknown' | 'superseded'
@@ -27,7 +27,7 @@ export interface StepFacts {
 }
 
 export function stateOf({ end, effect, isDriven, isWaiting, superseded, decided }: StepFacts): StepState {
-  if (effect && isInDoubt(effect as Effect, () => false)) return isDriven && effect.state === 'started' ? 'running' : 'in-doubt'
+  if (effect && effect.cause !== 'skipped' && isInDoubt(effect as Effect, () => false)) return isDriven && effect.state === 'started' ? 'running' : 'in-doubt'
   if (superseded) return 'superseded'
   if (isWaiting) return 'waiting'
   switch (end?.outcome.type) {
@@ -39,7 +39,7 @@ export function stateOf({ end, effect, isDriven, isWaiting, superseded, decided 
   }
   // Told as unknown, or without an end: what was found out since decides.
   if (effect?.state === 'completed' || effect?.state === 'not-done') return effect.state
-  return decided.includes('skip') ? 'skipped' : 'unknown'
+  return decided.includes('skip') || (end?.outcome.type === 'unknown' && end.outcome.cause === 'skipped') ? 'skipped' : 'unknown'
 }
 
 export function answerOf({ end, effect, decided }: StepFacts): Answer | null {
@@ -53,6 +53,7 @@ const CAUSES: Readonly<Record<DoubtCause, string>> = {
   timeout: 'it timed out while it ran',
   cancelled: 'it was cancelled while it ran',
   error: 'it failed in a way that says nothing about its effect',
+  skipped: 'it is left at that',
 }
 
 const ANSWERS: Readonly<Record<Answer, string | null>> = {
@@ -64,7 +65,7 @@ const ANSWERS: Readonly<Record<Answer, string | null>> = {
 
 /** Why it is in that state, in words; null where that goes without saying. */
 export function whyOf(facts: StepFacts): string | null {
-  const { end, effect, superseded } = facts
+  const { end, effect, superseded, decided } = facts
   const outcome = end?.outcome
   switch (stateOf(facts)) {
     case 'in-doubt': {
@@ -78,7 +79,7 @@ export function whyOf(facts: StepFacts): string | null {
       if (outcome?.type === 'error' || outcome?.type === 'unstored') return messageOf(decode(outcome.error, 'error'))
       return ANSWERS[answerOf(facts) ?? 'ran']
     case 'skipped':
-      return 'by a decision; its caller was told that the outcome is unknown'
+      return `by ${decided.includes('skip') ? 'a decision' : 'its policy'}; its caller was told that the outcome is unknown`
     case 'unknown':
       return 'its outcome was never found out; a decision let the run go on'
     case 'not-done':

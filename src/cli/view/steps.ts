@@ -88,13 +88,18 @@ export class StepLog {
         break
       case 'decision':
         this.#decisions.set(entry.inbox, { step: entry.step, decision: entry.decision.type, attempt: this.attempt, usedBy: null })
+        // It settled the doubt at once.
+        if (this.history.ledger.decisions.some(({ inbox, consumed }) => inbox === entry.inbox && consumed)) this.#use([entry.inbox], entry.step)
         break
-      case 'consumed': {
-        const used = entry.decisions.flatMap((inbox) => this.#decisions.get(inbox) ?? [])
-        for (const decision of used) decision.usedBy = entry.step
-        this.#decided.set(entry.step, used.map(({ decision }) => decision))
-      }
+      case 'consumed':
+        this.#use(entry.decisions, entry.step)
     }
+  }
+
+  #use(decisions: readonly number[], step: string): void {
+    const used = decisions.flatMap((inbox) => this.#decisions.get(inbox) ?? [])
+    for (const decision of used) decision.usedBy = step
+    this.#decided.set(step, used.map(({ decision }) => decision))
   }
 
   /** All that were taken in, oldest first. */

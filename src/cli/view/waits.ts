@@ -46,7 +46,7 @@ export function waitsOf(runId: string, entries: readonly Placed[], history: Hist
   const view = (reason: SuspendReason): WaitView => waitView(runId, reason, history, decided, place)
   const waits = lastReasons(entries).map(view)
   const covered = new Set(waits.flatMap(({ step, effects, settleFirst }) => [...(step === null ? [] : [step]), ...(settleFirst.length > 0 ? [] : effects)]))
-  const doubts = history.ledger.allStanding().filter((effect) => isInDoubt(effect, () => false) && !covered.has(effect.step.id))
+  const doubts = history.ledger.allStanding().filter((effect) => isInDoubt(effect, () => false) && effect.cause !== 'skipped' && !covered.has(effect.step.id))
   return [...waits, ...doubts.map(({ step, fingerprint }) => view({ type: 'in-doubt', step: step.id, tool: step.name, message: '', fingerprint, effects: [step.id] }))]
 }
 

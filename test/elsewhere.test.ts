@@ -1,0 +1,158 @@
+/** Calls with effects that stand at another place than before: a deploy moved them, or a decision was about another one (R5, R6). */
+import { generateText, stepCountIs, tool } from 'ai'
+import { describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import { createRunner, currentStep, defineAgent, memoryStore, type Outcome, type Run, type RunnerOptions, type ToolPolicy } from '../src/index.ts'
+import { failingOnce } from './support/failing-once.ts'
+import { later, mortal } from './support/crash.ts'
+import { testModel } from './support/model.ts'
+
+const quick = { idleMs: 5, replayHoldMs: 20 } satisfies Partial<RunnerOptions>
+
+interface Desk {
+  /** What was paid, with the key. */
+  readonly paid: { readonly what: string; readonly key: string }[]
+  readonly pay: (run: Run, what: string) => Promise<unknown>
+}
+
+/** Pays by a tool that a model asks for, or by a step of the handler. */
+function desk(by: 'tool' | 'step', policy: ToolPolicy<{ what: string }, string> = {}): Desk {
+  const paid: Desk['paid'] = []
+  const made = (what: string): string => {
+    paid.push({ what, key: currentStep()!.idempotencyKey })
+    return `paid ${what}`
+  }
+  if (by === 'step') return { paid, pay: (run, what) => run.step('pay', { input: what }, () => made(what)) }
+  return {
+    paid,
+    pay: async (run, what) => {
+      const model = testModel((turn) => (turn === 0 ? { calls: [{ id: 'c', tool: 'pay', input: { what } }] } : { text: 'done' }))
+      const tools = run.tools({ pay: tool({ inputSchema: z.object({ what: z.string() }), execute: async (input) => made(input.what) }) }, { pay: policy })
+      const { steps } = await generateText({ model: run.model(model), tools, prompt: what, stopWhen: stepCountIs(3) })
+      return steps[0]!.toolResults[0]?.output ?? 'unknown'
+    },
+  }
+}
+
+/** The step that a suspended run waits with. */
+function waitingIn(outcome: Outcome): string {
+  const reason = outcome.status === 'suspended' ? outcome.reasons[0] : undefined
+  if (!reason || !('step' in reason)) throw new Error(`it does not wait with a step: ${JSON.stringify(outcome)}`)
+  return reason.step
+}
+
+const places: Record<string, (run: Run, work: () => Promise<unknown>) => Promise<unknown>> = {
+  'the main line': (_run, work) => work(),
+  'a branch': (run, work) => run.branch('eu', work),
+  'a branch of another key': (run, work) => run.branch('europe', work),
+}
+const moves = [['the main line', 'a branch'], ['a branch', 'a branch of another key'], ['a branch', 'the main line']] as const
+
+describe.each(['tool', 'step'] as const)('a payment by a %s that was made, and then stands at another place', (by) => {
+  it.each(moves)('is not made again without a decision, however often the run is resumed: from %s to %s', async (from, to) => {
+    const { paid, pay } = desk(by)
+    const fail = failingOnce()
+    let place: string = from
+    const agent = defineAgent('a', async (run) => {
+      const told = await places[place]!(run, () => pay(run, 'A'))
+      fail()
+      return told
+    })
+    const runner = createRunner({ agents: [agent], store: memoryStore(), ...quick })
+    await expect(runner.run(agent, 1, { runId: 'r' })).rejects.toThrow(/later/)
+    place = to
+    for (let i = 0; i < 3; i++) expect(await runner.resume('r')).toMatchObject({ status: 'suspended', reasons: [{ type: 'repeat' }] })
+    expect(await runner.resolve('r', waitingIn(await runner.resume('r')), 'reuse', { resume: true })).toEqual({ status: 'completed', result: 'paid A' })
+    expect(paid).toHaveLength(1)
+  })
+})
+
+describe.each(['tool', 'step'] as const)('a payment by a %s that was killed in the middle, and then stands at another place', (by) => {
+  async function killed(policy: ToolPolicy<{ what: string }, string> = {}) {
+    const made = desk(by, policy)
+    const store = memoryStore()
+    let place = 'the main line'
+    const agent = defineAgent('a', (run) => places[place]!(run, () => made.pay(run, 'A')))
+    const dying = mortal(store)
+    const died = dying.killAt(/"step-ended".*"name":"pay"/, 'before')
+    void createRunner({ agents: [agent], store: dying.store, ...quick }).run(agent, 1, { runId: 'r' })
+    await died
+    expect(made.paid).toHaveLength(1)
+    place = 'a branch'
+    return { ...made, runner: createRunner({ agents: [agent], store, clock: later(), ...quick }) }
+  }
+  const old = by === 'tool' ? '0/c:c' : '0'
+
+  it('offers what can be decided where it stands now, and runs again under its key', async () => {
+    const { paid, runner } = await killed()
+    const outcome = await runner.resume('r')
+    expect(outcome).toMatchObject({ status: 'suspended', reasons: [{ type: 'in-doubt', effects: [old], choices: ['rerun', 'skip', 'result'] }] })
+    expect(await runner.resolve('r', waitingIn(outcome), 'rerun', { resume: true })).toMatchObject({ status: 'completed', result: 'paid A' })
+    expect(paid).toHaveLength(2)
+    expect(paid[1]!.key).toBe(paid[0]!.key)
+  })
+
+  it('is not made again when somebody says what it gave', async () => {
+    const { paid, runner } = await killed()
+    await runner.resume('r')
+    await runner.resolve('r', old, { result: 'paid A' })
+    const outcome = await runner.resume('r')
+    expect(outcome).toMatchObject({ status: 'suspended', reasons: [{ type: 'repeat', effects: [old] }] })
+    expect(await runner.resolve('r', waitingIn(outcome), 'reuse', { resume: true })).toEqual({ status: 'completed', result: 'paid A' })
+    expect(paid).toHaveLength(1)
+  })
+
+  it('can still be decided about when somebody left the old one at that', async () => {
+    const { paid, runner } = await killed()
+    await runner.resume('r')
+    await runner.resolve('r', old, 'skip')
+    const outcome = await runner.resume('r')
+    expect(outcome).toMatchObject({ status: 'suspended', reasons: [{ type: 'in-doubt', choices: ['rerun', 'skip', 'result'] }] })
+    expect(await runner.resolve('r', waitingIn(outcome), { result: 'by hand' }, { resume: true })).toEqual({ status: 'completed', result: 'by hand' })
+    expect(paid).toHaveLength(1)
+  })
+
+  if (by === 'tool') {
+    it('is not made again when the outside world says that it is done', async () => {
+      const { paid, runner } = await killed({ reconcile: async () => ({ status: 'completed', output: 'paid A' }) })
+      expect(await runner.resume('r')).toMatchObject({ status: 'suspended', reasons: [{ type: 'repeat', effects: [old] }] })
+      expect(await runner.resume('r')).toMatchObject({ status: 'suspended', reasons: [{ type: 'repeat', effects: [old] }] })
+      expect(paid).toHaveLength(1)
+    })
+  }
+})
+
+describe('a decision about one payment that stands where another one stood', () => {
+  it.each(['rerun', { result: 'by hand' }, 'reuse'] as const)('says nothing of that one: %j', async (decision) => {
+    const { paid, pay } = desk('step')
+    const fail = failingOnce()
+    let list = ['A']
+    const agent = defineAgent('a', async (run) => {
+      for (const what of list) await pay(run, what)
+      fail()
+    })
+    const runner = createRunner({ agents: [agent], store: memoryStore(), ...quick })
+    await expect(runner.run(agent, 1, { runId: 'r' })).rejects.toThrow(/later/)
+    list = ['B', 'A']
+    expect(await runner.resume('r')).toMatchObject({ status: 'suspended', reasons: [{ type: 'repeat', step: '0~1', effects: ['0'] }] })
+    expect(await runner.resolve('r', '0~1', decision, { resume: true })).toMatchObject({ status: 'suspended', reasons: [{ type: 'repeat', step: '1', effects: ['0'] }] })
+    expect(await runner.resolve('r', '1', 'reuse', { resume: true })).toMatchObject({ status: 'completed' })
+    expect(paid.map(({ what }) => what)).toEqual(decision === 'rerun' ? ['A', 'B'] : ['A'])
+  })
+
+  it('lets what asks for something else again go on without another question', async () => {
+    const { paid, pay } = desk('step')
+    const fail = failingOnce()
+    let list = ['A']
+    const agent = defineAgent('a', async (run) => {
+      for (const what of list) await pay(run, what)
+      fail()
+    })
+    const runner = createRunner({ agents: [agent], store: memoryStore(), ...quick })
+    await expect(runner.run(agent, 1, { runId: 'r' })).rejects.toThrow(/later/)
+    list = ['B', 'C', 'D']
+    await runner.resume('r')
+    expect(await runner.resolve('r', '0~1', 'rerun', { resume: true })).toMatchObject({ status: 'completed' })
+    expect(paid.map(({ what }) => what)).toEqual(['A', 'B', 'C', 'D'])
+  })
+})
