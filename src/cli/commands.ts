@@ -1,10 +1,11 @@
 /** The commands, in the order of the help. */
 import type { Command } from './command.ts'
 import { list } from './commands/list.ts'
+import { recover } from './commands/recover.ts'
 import { resolve } from './commands/resolve.ts'
 import { resume } from './commands/resume.ts'
 import { run } from './commands/run.ts'
 import { show } from './commands/show.ts'
 import { verify } from './commands/verify.ts'
 
-export const COMMANDS: readonly Command[] = [run, resume, list, show, resolve, verify]
+export const COMMANDS: readonly Command[] = [run, resume, recover, list, show, resolve, verify]

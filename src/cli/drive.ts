@@ -7,11 +7,12 @@ import type { Arguments } from './arguments.ts'
 import { reportError } from './error-report.ts'
 import { EXIT, exitCodeFor, exitCodeOf } from './exit-code.ts'
 import { resumeCommand, type Place } from './hint.ts'
-import type { Io, Signal } from './io.ts'
+import type { Io } from './io.ts'
 import { jsonText } from './json.ts'
 import { timeText } from './moment.ts'
 import { oneLine, printableLines } from './printable.ts'
 import { progress } from './progress.ts'
+import { closeOnSignal } from './stop.ts'
 import { paintFor } from './style.ts'
 import { waitLines } from './view/show-text.ts'
 import { reasonView, waitView } from './view/waits.ts'
@@ -25,25 +26,19 @@ export async function drive(runId: string, runner: Runner, args: Arguments, io: 
     if (event.type === 'run-failed') runFailed = true
     show(event)
   }
-  let signal: Signal | undefined
-  const ignore = io.onSignal((received) => {
-    if (signal !== undefined) return io.exit(EXIT[received])
-    signal = received
-    if (!args.flags.has('quiet') && !json) io.err.write(`${received}: stops when running steps have ended; once more stops at once\n`)
-    void runner.close().catch(() => {})
-  })
+  const stop = closeOnSignal(runner, io, { tell: !args.flags.has('quiet') && !json })
   try {
     const outcome = await call({ onEvent, allowMismatch: args.flags.has('allow-mismatch') })
     io.out.write(json ? jsonText({ runId, ...outcome, ...(outcome.status === 'suspended' && { reasons: outcome.reasons.map(reasonView) }) }) : outcomeText(runId, outcome, placeOf(args), io))
-    return exitCodeFor(outcome.status, signal)
+    return exitCodeFor(outcome.status, stop.signal)
   } catch (error) {
-    const code = signal !== undefined && !runFailed ? EXIT[signal] : exitCodeOf(error, { runFailed })
+    const code = stop.signal !== undefined && !runFailed ? EXIT[stop.signal] : exitCodeOf(error, { runFailed })
     // Standard error is often kept as a log. (The module may have a copy of the package that knows no mask.)
     reportError((runner as Partial<Runner>).mask ? runner.mask(error) : error, code, json, io)
     return code
   } finally {
     await runner.close().catch(() => {})
-    ignore()
+    stop.ignore()
   }
 }
 
@@ -65,7 +60,7 @@ function outcomeText(runId: string, outcome: Outcome, place: Place, io: Io): str
 
 function suspendedText(runId: string, reasons: readonly SuspendReason[], resumeAt: number | undefined, place: Place, io: Io): string {
   const waits = reasons.map((reason) => waitView(runId, reason, undefined, new Map(), place))
-  const until = resumeAt === undefined ? '' : ` until ${timeText(resumeAt)}`
+  const until = resumeAt === undefined ? '' : resumeAt <= io.now() ? ', and can go on at once' : ` until ${timeText(resumeAt)}`
   const paint = paintFor(io.out, io.env)
   const then = waits.some(({ choices }) => choices.length > 0) ? 'Then it goes on with' : 'It goes on with'
   return `${[`run ${runId} is suspended${until}`, ...waitLines(waits, { paint }), then, `  ${resumeCommand(runId, place)}`].join('\n')}\n`

@@ -133,7 +133,7 @@ describe('list, show and resolve', () => {
     expect((await command(['list', '--store', store])).out).toMatch(/^RUN +AGENT +STATUS +ATTEMPTS +UPDATED +NOTE\nr-1 +echo +completed +1 +\S+ \S+Z\n$/)
     const time: unknown = expect.any(Number)
     expect(JSON.parse((await command(['list', '--store', store, '--json'])).out)).toEqual({
-      runs: [{ runId: 'r-1', agent: 'echo', status: 'completed', interrupted: false, owner: null, threadId: 't-1', attempts: 1, createdAt: time, updatedAt: time, resumeAt: null }],
+      runs: [{ runId: 'r-1', agent: 'echo', status: 'completed', interrupted: false, owner: null, threadId: 't-1', attempts: 1, createdAt: time, updatedAt: time, resumeAt: null, due: false }],
     })
   })
 

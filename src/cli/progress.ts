@@ -12,12 +12,13 @@ const STYLES: Readonly<Partial<Record<StampedEvent['type'], Style>>> = {
   'limit-reached': 'red', 'run-failed': 'red', 'run-cancelled': 'red',
 }
 
-/** Writes each event to standard error: a line for people, or with `json` the event itself. */
-export function progress(io: Io, { json }: { readonly json: boolean }): (event: StampedEvent) => void {
+/** Writes each event to standard error: a line for people (with its run, where they are `ofSeveral`), or with `json` the event itself. */
+export function progress(io: Io, { json, ofSeveral = false }: { readonly json: boolean; readonly ofSeveral?: boolean }): (event: StampedEvent) => void {
   if (json) return (event) => io.err.write(jsonLine(event))
   const paint = paintFor(io.err, io.env)
   return (event) => {
-    const { type, at } = event
-    io.err.write(`${paint('dim', clockText(at))}  ${paint(STYLES[type], type.padEnd(15))} ${oneLineWithGaps(detailOf(event))}`.trimEnd() + '\n')
+    const { type, at, runId } = event
+    const run = ofSeveral ? `${oneLineWithGaps(runId)}  ` : ''
+    io.err.write(`${paint('dim', clockText(at))}  ${run}${paint(STYLES[type], type.padEnd(15))} ${oneLineWithGaps(detailOf(event))}`.trimEnd() + '\n')
   }
 }

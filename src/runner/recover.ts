@@ -53,9 +53,12 @@ interface Resting {
   readonly until: number
 }
 
+/** Whether a suspended run can go on. */
+export const isDue = ({ status, resumeAt }: Pick<RunRow, 'status' | 'resumeAt'>, now: number): boolean => status === 'suspended' && resumeAt !== null && resumeAt <= now
+
 /** From when on the run could have gone on without anybody having done so, ms since the epoch; undefined: it cannot, or somebody drives it. */
 export function waitsSince(row: RunRow, now: number, leaseMs: number): number | undefined {
-  if (row.status === 'suspended') return row.resumeAt !== null && row.resumeAt <= now ? row.resumeAt : undefined
+  if (isDue(row, now)) return row.resumeAt!
   if (row.status !== 'running' || !ownership(row, now).free) return undefined
   // Whoever has just created it is about to take it.
   if (row.token === 0) return row.createdAt + leaseMs <= now ? row.createdAt : undefined

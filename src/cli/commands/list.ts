@@ -2,6 +2,7 @@
 import type { RunFilter, RunRow, RunStatus } from '../../journal/store.ts'
 import { describeOwner } from '../../run/owner.ts'
 import { ownership } from '../../run/lease.ts'
+import { isDue } from '../../runner/recover.ts'
 import type { Arguments } from '../arguments.ts'
 import { usage } from '../cli-error.ts'
 import { JSON_OPTION, HELP_OPTION, MODULE_OPTION, STORE_OPTION, type Command } from '../command.ts'
@@ -26,7 +27,7 @@ export const list: Command = {
       { name: 'limit', value: 'N', text: 'at most this many; default 100' },
       STORE_OPTION, MODULE_OPTION, JSON_OPTION, HELP_OPTION,
     ],
-    notes: ['`interrupted` is a run whose status is `running` and that nobody drives: the process that drove it is gone.'],
+    notes: ['`interrupted` is a run whose status is `running` and that nobody drives: the process that drove it is gone. A suspended run that is `due since` a time can go on. recover drives both.'],
     examples: ['holdfast list --store runs.db', 'holdfast list --status suspended,failed --json'],
   },
   async run(args, io) {
@@ -69,8 +70,10 @@ export interface ListedRun {
   readonly attempts: number
   readonly createdAt: number
   readonly updatedAt: number
-  /** When a suspended run is due by itself. */
+  /** From when on a suspended run can go on: by itself, or because somebody has answered. */
   readonly resumeAt: number | null
+  /** That has come: `recover` drives it. */
+  readonly due: boolean
 }
 
 export function listed(row: RunRow, now: number): ListedRun {
@@ -79,6 +82,7 @@ export function listed(row: RunRow, now: number): ListedRun {
   return {
     runId, agent, status, interrupted: status === 'running' && owned.free, owner: owned.free ? null : describeOwner(owned.owner),
     threadId, attempts: token, createdAt, updatedAt, resumeAt,
+    due: isDue(row, now),
   }
 }
 
@@ -97,9 +101,9 @@ export function listText(runs: readonly ListedRun[], options: Parameters<typeof 
   }), options).join('\n')
 }
 
-function noteOf({ status, interrupted, owner, resumeAt }: ListedRun): string {
+function noteOf({ status, interrupted, owner, resumeAt, due }: ListedRun): string {
   if (owner !== null) return owner
-  if (interrupted) return 'resume it'
-  if (status === 'suspended') return resumeAt === null ? 'waits: show says for what' : `due ${timeText(resumeAt)}`
+  if (interrupted) return 'resume it, or recover'
+  if (status === 'suspended') return resumeAt === null ? 'waits: show says for what' : `due ${due ? 'since ' : ''}${timeText(resumeAt)}`
   return ''
 }

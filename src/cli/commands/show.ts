@@ -39,6 +39,7 @@ export const show: Command = {
         owner: owned.free ? null : describeOwner(owned.owner),
         inbox: await source.inbox(row.runId, taken),
         place: placeOf(args),
+        now: io.now(),
       })
       const width = io.out.isTTY ? (io.out.columns ?? 80) : undefined
       io.out.write(args.flags.has('json') ? jsonText(view) : showText(view, { width, paint: paintFor(io.out, io.env) }))

@@ -8,6 +8,7 @@ import type { InboxMessage, RunRow, RunStatus } from '../../journal/store.ts'
 import { takenSeq } from '../../run/inbox.ts'
 import { givenLimits } from '../../run/limits.ts'
 import { usageOf } from '../../run/usage.ts'
+import { isDue } from '../../runner/recover.ts'
 import { resumeCommand, type Place } from '../hint.ts'
 import { AttemptLog, type AttemptView } from './attempts.ts'
 import { Findings, type FoundView } from './findings.ts'
@@ -27,8 +28,10 @@ export interface RunView extends FoundView {
   /** Times are ms since the epoch. */
   readonly createdAt: number
   readonly updatedAt: number
-  /** When a suspended run is due by itself. */
+  /** From when on a suspended run can go on: by itself, or because somebody has answered. */
   readonly resumeAt: number | null
+  /** That has come: `recover` drives it. */
+  readonly due: boolean
   readonly input: unknown
   /** Of a completed run; undefined (in JSON null) where it gave nothing. */
   readonly result: unknown
@@ -69,9 +72,11 @@ export interface ViewInput {
   readonly inbox: readonly InboxMessage[] | undefined
   /** For the commands in it. */
   readonly place: Place
+  /** ms since the epoch. Absent: nothing is due. */
+  readonly now?: number
 }
 
-export function runView({ row, entries, owner, inbox = [], place }: ViewInput): RunView {
+export function runView({ row, entries, owner, inbox = [], place, now = -Infinity }: ViewInput): RunView {
   const { runId, status } = row
   const attempts = new AttemptLog()
   const steps = new StepLog()
@@ -102,6 +107,7 @@ export function runView({ row, entries, owner, inbox = [], place }: ViewInput): 
     createdAt: row.createdAt,
     updatedAt: row.updatedAt,
     resumeAt: row.resumeAt,
+    due: isDue(row, now),
     ...endOf(row, entries),
     attempts: attempts.views(owner !== null),
     steps: views,
