@@ -105,3 +105,8 @@ export class HoldfastError extends Error {
     return typeof error === 'object' && error !== null && marker in error
   }
 }
+
+/** What happened, without what to do about it. */
+export function withoutAdvice({ message, advice }: HoldfastError): string {
+  return advice !== undefined && message.endsWith(`. ${advice}`) ? message.slice(0, -advice.length - 2) : message
+}

@@ -1,6 +1,6 @@
 /** Errors as a person and a program read them: a code, what happened, what to do; a stack only for who asks for it. */
 import { inspect } from 'node:util'
-import { HoldfastError, type HoldfastErrorCode, type RunUsage } from '../errors.ts'
+import { HoldfastError, withoutAdvice, type HoldfastErrorCode, type RunUsage } from '../errors.ts'
 import { CliError } from './cli-error.ts'
 import type { Io } from './io.ts'
 import { jsonText } from './json.ts'
@@ -34,9 +34,7 @@ const ADVICE: Readonly<Partial<Record<HoldfastErrorCode, (runId: string | undefi
 export function describeError(error: unknown): ErrorReport {
   if (HoldfastError.isInstance(error)) {
     const advice = error.advice ?? null
-    // The message of a HoldfastError ends with its advice.
-    const message = advice !== null && error.message.endsWith(`. ${advice}`) ? error.message.slice(0, -advice.length - 2) : error.message
-    return { code: error.code, message, advice: ADVICE[error.code]?.(error.runId) ?? advice, runId: error.runId ?? null, step: error.step ?? null, usage: error.usage ?? null }
+    return { code: error.code, message: withoutAdvice(error), advice: ADVICE[error.code]?.(error.runId) ?? advice, runId: error.runId ?? null, step: error.step ?? null, usage: error.usage ?? null }
   }
   if (CliError.isInstance(error)) return { code: error.code, message: error.message, advice: error.advice ?? null, runId: null, step: null, usage: null }
   const message = error instanceof Error ? `${error.name}: ${error.message}` : String(error)

@@ -1,5 +1,5 @@
 /** Whether a value that was read can be decoded, found out without decoding it. */
-import { HoldfastError } from '../errors.ts'
+import { HoldfastError, withoutAdvice } from '../errors.ts'
 import { checkFlat } from './flat.ts'
 import { isDeeper, type JsonValue, MAX_DEPTH } from './json.ts'
 
@@ -12,7 +12,7 @@ export function encodedFault(encoded: unknown, path: string): string | undefined
     checkFlat(data, path)
     return undefined
   } catch (error) {
-    if (HoldfastError.isInstance(error)) return error.message.slice(0, error.message.length - (error.advice ? error.advice.length + 2 : 0))
+    if (HoldfastError.isInstance(error)) return withoutAdvice(error)
     throw error
   }
 }

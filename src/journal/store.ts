@@ -129,3 +129,9 @@ export interface Store {
   remove(runId: string, now: number): Promise<boolean>
   close(): Promise<void>
 }
+
+/** Opens one record at a time, of a store that keeps them sealed. Both throw what is wrong with the record. */
+export interface RecordReader {
+  entry(runId: string, row: StoredEntry): StoredEntry
+  message(runId: string, message: InboxMessage): InboxMessage
+}

@@ -5,7 +5,7 @@ import { chained, EVERY_MESSAGE, everyEntry } from './fixtures/every-entry.ts'
 import type { Entry } from './entry.ts'
 import { writeMessage, type Message } from './message.ts'
 import type { InboxMessage, RunRow, StoredEntry } from './store.ts'
-import { verifyRun } from './verify.ts'
+import { verifyRun } from './verify-run.ts'
 
 const ENTRIES = everyEntry('r1')
 const ROWS = chained(ENTRIES)

@@ -1,5 +1,5 @@
 /** A new run is kept as those that are there: a store whose runs no one set of keys opens cannot be read any more. */
-import { HoldfastError } from '../errors.ts'
+import { HoldfastError, withoutAdvice } from '../errors.ts'
 import type { Store, StoredEntry } from '../journal/store.ts'
 
 /** So many runs, those that changed last, say how a store is kept: each process has looked before its first new run. */
@@ -37,5 +37,3 @@ function refused(error: unknown): StoredEntry[] {
   }
   return []
 }
-
-const withoutAdvice = ({ message, advice = '' }: HoldfastError): string => (message.endsWith(`. ${advice}`) ? message.slice(0, -advice.length - 2) : message)

@@ -5,7 +5,7 @@
  * are, and how long.
  */
 import { HoldfastError } from '../errors.ts'
-import type { InboxMessage, Store, StoredEntry } from '../journal/store.ts'
+import type { RecordReader, Store, StoredEntry } from '../journal/store.ts'
 import { checkKeys, type EncryptionOptions, type Keys } from './encrypted/keys.ts'
 import { envelopeOf, open, seal } from './encrypted/seal.ts'
 
@@ -64,13 +64,7 @@ export function encryptedStore(store: Store, options: EncryptionOptions): Store 
   }
 }
 
-/** Opens one record at a time, of those that the store within gives. Both throw as reading an encrypted store does. */
-export interface RecordReader {
-  entry(runId: string, row: StoredEntry): StoredEntry
-  message(runId: string, message: InboxMessage): InboxMessage
-}
-
-/** For who looks at each record by itself, as `holdfast verify` does. @throws HoldfastError `INVALID_OPTIONS`. */
+/** For who looks at each record by itself, of those that the store within gives, as `holdfast verify` does. @throws HoldfastError `INVALID_OPTIONS`. */
 export const recordReader = (options: EncryptionOptions): RecordReader => reader(checkKeys(options))
 
 function reader(keys: Keys): RecordReader {

@@ -17,7 +17,7 @@ import type { SqliteStoreOptions } from './sqlite/options.ts'
 import { findRun } from './sqlite/row.ts'
 import { createRun, listRuns, removeRun, renewLease, takeLease } from './sqlite/runs.ts'
 
-export { sqliteFileFaults } from './sqlite/integrity.ts'
+export { sqliteFileFaults, sqliteRunIds } from './sqlite/integrity.ts'
 export type { SqliteStoreOptions } from './sqlite/options.ts'
 
 /**

@@ -10,7 +10,7 @@ import { FORMAT } from '../../src/journal/entry.ts'
 import { everyEntry, VALUES } from '../../src/journal/fixtures/every-entry.ts'
 import { readJournal } from '../../src/journal/read.ts'
 import type { InboxMessage, RunRow, Store, StoredEntry } from '../../src/journal/store.ts'
-import { verifyRun } from '../../src/journal/verify.ts'
+import { verifyRun } from '../../src/journal/verify-run.ts'
 import { later } from '../support/crash.ts'
 import { world } from './desk.ts'
 

@@ -48,7 +48,7 @@ export const journal: readonly Mutant[] = [
     wrong: 'What a program wrote that is none of ours is taken for an entry.',
     file: 'src/journal/chain.ts',
     edits: [{ from: 'if (schemaFault !== undefined) return', to: 'if (codecFault !== undefined) return' }],
-    caughtBy: { file: 'src/journal/verify.test.ts', name: 'finds an entry of no type, with its place' },
+    caughtBy: { file: 'src/journal/verify-run.test.ts', name: 'finds an entry of no type, with its place' },
   },
   {
     name: 'values not checked',
@@ -56,7 +56,7 @@ export const journal: readonly Mutant[] = [
     wrong: 'A value that refers back to itself, or nests for ever, is let in.',
     file: 'src/journal/chain.ts',
     edits: [{ from: '(codecFault = encodedFault(value, path))', to: '(value === path ? (codecFault = encodedFault(value, path)) : undefined)' }],
-    caughtBy: { file: 'src/journal/verify.test.ts', name: 'finds an unknown codec, with its place' },
+    caughtBy: { file: 'src/journal/verify-run.test.ts', name: 'finds an unknown codec, with its place' },
   },
   {
     name: 'journal of another run taken',
@@ -72,7 +72,7 @@ export const journal: readonly Mutant[] = [
     wrong: 'A decision with a flipped bit is carried out.',
     file: 'src/journal/message.ts',
     edits: [{ from: 'if (!isWhole(runId, body)) throw', to: "if (body === '') throw" }],
-    caughtBy: { file: 'src/journal/verify.test.ts', name: 'finds a message that was changed' },
+    caughtBy: { file: 'src/journal/verify-run.test.ts', name: 'finds a message that was changed' },
   },
   {
     name: 'old format read as new',
@@ -88,7 +88,7 @@ export const journal: readonly Mutant[] = [
     wrong: 'An entry that the schema refuses is written, and its run can never be read again.',
     file: 'src/journal/chain.ts',
     edits: [{ from: 'if (fault !== undefined) throw new HoldfastError', to: "if (fault === '') throw new HoldfastError" }],
-    caughtBy: { file: 'src/journal/verify.test.ts', name: 'is not written' },
+    caughtBy: { file: 'src/journal/verify-run.test.ts', name: 'is not written' },
   },
   {
     name: 'whole conversation in each record',

@@ -1,10 +1,11 @@
-import { copyFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { appendFileSync, copyFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { chained, EVERY_MESSAGE, everyEntry } from '../../journal/fixtures/every-entry.ts'
 import { writeMessage } from '../../journal/message.ts'
+import { encryptedStore } from '../../stores/encrypted.ts'
 import { sqliteStore } from '../../stores/sqlite.ts'
 import { command, testIo } from '../fixtures/test-io.ts'
 import { main } from '../main.ts'
@@ -39,7 +40,7 @@ describe('verify', () => {
   it('says that all is well, and of how much', async () => {
     const file = await storeWith()
     expect(await command(['verify', '--store', file])).toEqual({ code: 0, err: '', out: `all is well: 2 runs, ${2 * ENTRIES} entries, ${2 * EVERY_MESSAGE.length} messages\n` })
-    expect(JSON.parse((await command(['verify', '--json'], { env: { HOLDFAST_STORE: file } })).out)).toEqual({ ok: true, runs: 2, entries: 2 * ENTRIES, messages: 2 * EVERY_MESSAGE.length, findings: [] })
+    expect(JSON.parse((await command(['verify', '--json'], { env: { HOLDFAST_STORE: file } })).out)).toEqual({ ok: true, runs: 2, entries: 2 * ENTRIES, messages: 2 * EVERY_MESSAGE.length, findings: [], advice: [] })
   })
 
   it.each<[string, string, string]>([
@@ -51,7 +52,10 @@ describe('verify', () => {
     ['a message that is none', `UPDATE inbox SET body = '[]' WHERE run = 1 AND seq = 2`, 'r-1 +message 2 +inbox'],
     ['a row that says something else', `UPDATE runs SET agent = CAST('other' AS BLOB) WHERE key = 1`, 'r-1 +run +row +the run\'s row says agent "other"'],
     ['journals that were swapped', 'PRAGMA foreign_keys = OFF; UPDATE journal SET run = run + 10; UPDATE journal SET run = 13 - run', 'r-1 +entry 1 +other-run +it begins the journal of run "r-2"'],
-    ['a row that is none', `UPDATE runs SET status = 'sleeping' WHERE key = 1`, '- +file +file +the runs cannot be listed: .*status is "sleeping"'],
+    ['a row that is none', `UPDATE runs SET status = 'sleeping' WHERE key = 1`, 'r-1 +run +store +a row of run "r-1" is damaged: status is'],
+    ['an owner that is none', `UPDATE runs SET owner = '{garb' WHERE key = 1`, 'r-1 +run +row +the run\'s row names an owner that is none: "\\{garb"; until its lease ends'],
+    ['a lease of centuries', `UPDATE runs SET owner = '{"pid":1,"host":"h"}', lease_until = 9999999999999 WHERE key = 1`, 'r-1 +run +row +the run\'s row says that its lease ends in the year 2286'],
+    ['a message that is gone', 'DELETE FROM inbox WHERE run = 1 AND seq = 1', 'r-1 +message 2 +inbox +message 1 is missing'],
     ['a journal without its run', `PRAGMA foreign_keys = OFF; INSERT INTO journal VALUES (9, 1, '{}', '')`, '- +file +file +row \\d+ of table journal belongs to no run'],
   ])('names the place of %s, exits with 1 and changes nothing', async (_, damage, line) => {
     const file = await storeWith(damage)
@@ -61,6 +65,33 @@ describe('verify', () => {
     expect(out).toContain('Nothing was changed.')
     expect(JSON.parse((await command(['verify', '--store', file, '--json'])).out)).toMatchObject({ ok: false, findings: expect.arrayContaining([expect.objectContaining({ message: expect.any(String) })]) })
     if (!/^v22\.1[34]\./.test(process.version)) expect(contentOf(file)).toEqual(before)
+  })
+
+  it('goes on after a row that cannot be read, and lists what else is wrong', async () => {
+    const file = await storeWith(`UPDATE runs SET status = 'sleeping' WHERE key = 1; UPDATE journal SET sum = 'x' WHERE seq = ${ENTRIES}`)
+    const { out } = await command(['verify', '--store', file])
+    for (const line of ['r-1 +run +store', `r-1 +entry ${ENTRIES} +checksum`, `r-2 +entry ${ENTRIES} +checksum`]) expect(out).toMatch(new RegExp(`^${line}`, 'm'))
+    expect(out).toContain(`2 runs, ${2 * ENTRIES} entries`)
+    expect(await command(['list', '--store', file])).toMatchObject({ code: 6, err: expect.stringContaining('a row of run "r-1" is damaged') })
+    expect(await command(['list', '--status', 'completed', '--store', file])).toMatchObject({ code: 0, out: expect.stringMatching(/^r-2/m) })
+  })
+
+  it('finds what stands behind the end of the file', async () => {
+    const file = await storeWith()
+    appendFileSync(file, 'B'.repeat(777))
+    expect(await command(['verify', '--store', file])).toMatchObject({ code: 1, out: expect.stringMatching(/^- +file +file +777 bytes stand behind its end/m) })
+  })
+
+  it.each<[string, string, RegExp]>([
+    ['damaged', `UPDATE journal SET sum = 'x' WHERE seq = 2`, /restore the store from a copy/],
+    ['of a newer format', `UPDATE journal SET body = replace(body, '"format":1', '"format":9') WHERE seq = 1`, /update holdfast here/],
+    ['a row', `UPDATE runs SET status = 'cancelled'`, /a run is driven by its journal/],
+    ['encrypted', `UPDATE journal SET body = '{"type":"encrypted","v":1,"key":"a"}'`, /HOLDFAST_KEYS/],
+  ])('says what to do about what is %s, and about nothing else', async (_, damage, advice) => {
+    const file = await storeWith(damage)
+    const given = (JSON.parse((await command(['verify', '--store', file, '--json'])).out) as { advice: string[] }).advice
+    expect(given).toEqual([expect.stringMatching(advice)])
+    expect((await command(['verify', '--store', file])).out).toContain(given[0])
   })
 
   it('looks at one run only, where one is named', async () => {
@@ -95,5 +126,58 @@ describe('verify', () => {
     let now = 0
     expect(await main(['verify', '--store', file], { ...io, now: () => (now += 600) })).toBe(0)
     expect(io.written.err).toBe('verified 1 of 2 runs\n')
+  })
+})
+
+describe('verify of an encrypted store', () => {
+  const [A, B] = ['YWFh'.repeat(10) + 'YWE=', 'YmJi'.repeat(10) + 'YmI=']
+  async function encrypted(damage: (row: { run: number; seq: number; body: string }) => string): Promise<string> {
+    const file = await storeWith('DELETE FROM runs')
+    const store = encryptedStore(sqliteStore(file), { keys: { a: A! }, current: 'a' })
+    await store.open()
+    for (const runId of ['r-1', 'r-2']) {
+      const entries = everyEntry(runId).slice(0, 9)
+      await store.create({ runId, agent: 'desk', threadId: 'thread-9', createdAt: entries[0]!.at, entries: chained(entries) })
+      for (let expectedToken = 0; expectedToken < 4; expectedToken++) await store.take(runId, { expectedToken, owner: '{}', leaseUntil: 1, now: 1 })
+      await store.append(runId, { token: 4, entries: [], patch: { release: true }, now: 2 })
+      await store.send(runId, { question: null, body: writeMessage(runId, EVERY_MESSAGE[0]!), now: 3 })
+    }
+    await store.close()
+    const database = new DatabaseSync(file)
+    for (const row of database.prepare('SELECT run, seq, body FROM journal').all() as { run: number; seq: number; body: string }[]) {
+      database.prepare('UPDATE journal SET body = ? WHERE run = ? AND seq = ?').run(damage(row), row.run, row.seq)
+    }
+    database.close()
+    return file
+  }
+  const flipped = (body: string): string => body.replace(/(?<="data":".{40})./, (c) => (c === 'A' ? 'B' : 'A'))
+  interface Report { readonly entries: number; readonly findings: readonly { readonly runId: string; readonly seq: number | null; readonly type: string; readonly message: string }[]; readonly advice: readonly string[] }
+  const verified = async (file: string, keys: string | undefined): Promise<Report> =>
+    JSON.parse((await command(['verify', '--store', file, '--json'], { env: keys === undefined ? {} : { HOLDFAST_KEYS: keys } })).out) as Report
+  const places = ({ findings }: Report): unknown[] => findings.map(({ runId, seq, type }) => [runId, seq, type])
+
+  it('says that all is well with the keys', async () => {
+    expect(await verified(await encrypted(({ body }) => body), `a:${A}`)).toMatchObject({ ok: true, entries: 18, messages: 2 })
+  })
+
+  it('goes on after a record that does not open, and names each by its number', async () => {
+    const report = await verified(await encrypted(({ run, seq, body }) => (run === 1 && (seq === 4 || seq === 7) ? flipped(body) : run === 2 && seq === 3 ? body.slice(0, 30) : body)), `a:${A}`)
+    expect(places(report)).toEqual([['r-1', 4, 'checksum'], ['r-1', 7, 'checksum'], ['r-2', 3, 'checksum']])
+    expect(report.findings.map(({ message }) => message)).toEqual([
+      expect.stringMatching(/^it does not open, although its key "a" is the right one: it was changed, or made for another place$/), expect.any(String), expect.stringMatching(/^it is neither encrypted nor/),
+    ])
+    expect(report.entries).toBe(18)
+    expect(report.advice).toEqual([expect.stringMatching(/restore the store/)])
+  })
+
+  it.each<[string, string | undefined]>([['without keys', undefined], ['with another key of that id', `a:${B}`], ['with another key', `b:${B}`]])('says %s that it needs a key, once for a run, and not that anything is damaged', async (_, keys) => {
+    const report = await verified(await encrypted(({ body }) => body), keys)
+    expect(places(report)).toEqual([['r-1', 1, 'encrypted'], ['r-2', 1, 'encrypted']])
+    expect(report.advice).toEqual([expect.stringMatching(/^encrypted: give the keys/)])
+  })
+
+  it('says which runs stand in the clear', async () => {
+    const report = await verified(await storeWith(), `a:${A}`)
+    expect(places(report)).toEqual([['r-1', 1, 'not-encrypted'], ['r-2', 1, 'not-encrypted']])
   })
 })

@@ -2,17 +2,19 @@
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { HoldfastError } from '../../errors.ts'
-import type { Store } from '../../journal/store.ts'
-import { verifyStored, type Finding } from '../../journal/verify.ts'
+import { verifyStored } from '../../journal/verify.ts'
+import type { Finding as RunFinding } from '../../journal/verify-run.ts'
 import { checkRunId } from '../../runner/options.ts'
-import { sqliteFileFaults, sqliteStore } from '../../stores/sqlite.ts'
+import { parseKeys, recordReader } from '../../stores/encrypted.ts'
+import { sqliteFileFaults, sqliteRunIds, sqliteStore } from '../../stores/sqlite.ts'
 import { HELP_OPTION, JSON_OPTION, QUIET_OPTION, type Command } from '../command.ts'
 import { EXIT } from '../exit-code.ts'
 import type { Io } from '../io.ts'
 import { jsonText } from '../json.ts'
-import { storeOf, unknownRun } from '../source.ts'
+import { unknownRun } from '../source.ts'
 import { paintFor } from '../style.ts'
 import { table, type Cell, type Column } from '../table.ts'
+import { adviceFor, type Kind } from '../view/verify-advice.ts'
 
 const PROGRESS_MS = 1_000
 
@@ -51,39 +53,38 @@ interface Report {
   readonly runs: number
   readonly entries: number
   readonly messages: number
-  readonly findings: readonly (Omit<Finding, 'runId' | 'type'> & { readonly runId: string | null; readonly type: Finding['type'] | 'file' })[]
+  readonly findings: readonly Finding[]
+  /** What to do, a sentence for each kind of thing that is wrong. */
+  readonly advice: readonly string[]
 }
 
+type Finding = Omit<RunFinding, 'runId' | 'type'> & { readonly runId: string | null; readonly type: Kind }
+
 async function reportOf(io: Io, file: string, runId: string | undefined, progress: (done: number, all: number) => void): Promise<Report> {
-  const store = storeOf(io, sqliteStore(file, { readOnly: true }))
+  // As the file has them: a record that does not open is one finding, and hides no other.
+  const store = sqliteStore(file, { readOnly: true })
+  const keys = io.env['HOLDFAST_KEYS']
+  const reader = keys ? recordReader(parseKeys(keys, 'HOLDFAST_KEYS')) : undefined
   await store.open()
   try {
-    const findings: Report['findings'][number][] = []
-    if (runId === undefined) for (const message of await sqliteFileFaults(file)) findings.push({ runId: null, seq: null, type: 'file', message })
+    const findings: Finding[] = []
+    const ofFile = (message: string): void => void findings.push({ runId: null, seq: null, type: 'file', message })
+    if (runId === undefined) for (const message of await sqliteFileFaults(file)) ofFile(message)
+    const { runIds: all, fault } = await sqliteRunIds(file)
+    if (runId === undefined && fault !== undefined) ofFile(fault)
+    const runIds = runId === undefined ? all : [all.find((id) => id === runId) ?? unknownRun(runId)]
     let entries = 0
     let messages = 0
-    const runIds = runId === undefined ? await listed(store, findings) : [((await store.get(runId)) ?? unknownRun(runId)).runId]
     for (const [i, each] of runIds.entries()) {
       progress(i, runIds.length)
-      const verified = await verifyStored(store, each)
+      const verified = await verifyStored(store, each, reader)
       findings.push(...verified.findings)
       entries += verified.entries
       messages += verified.messages
     }
-    return { ok: findings.length === 0, runs: runIds.length, entries, messages, findings }
+    return { ok: findings.length === 0, runs: runIds.length, entries, messages, findings, advice: adviceFor(findings.map(({ type }) => type)) }
   } finally {
     await store.close()
-  }
-}
-
-/** One row that cannot be read takes the list with it: that is a finding, and what is wrong with the file says more. */
-async function listed(store: Store, findings: Report['findings'][number][]): Promise<string[]> {
-  try {
-    return (await store.list({ limit: Infinity })).map(({ runId }) => runId)
-  } catch (error) {
-    if (!HoldfastError.isInstance(error) || error.code !== 'STORE_CORRUPT') throw error
-    findings.push({ runId: null, seq: null, type: 'file', message: `the runs cannot be listed: ${error.message}` })
-    return []
   }
 }
 
@@ -97,7 +98,7 @@ function progressOn(io: Io): (done: number, all: number) => void {
   }
 }
 
-function reportText({ ok, runs, entries, messages, findings }: Report, io: Io): string {
+function reportText({ ok, runs, entries, messages, findings, advice }: Report, io: Io): string {
   const paint = paintFor(io.out, io.env)
   const read = `${runs} runs, ${entries} entries, ${messages} messages`
   if (ok) return `${paint('green', 'all is well:')} ${read}`
@@ -110,6 +111,6 @@ function reportText({ ok, runs, entries, messages, findings }: Report, io: Io): 
   return [
     ...table(columns, rows, { width, paint }), '',
     `${read}: ${findings.length} findings. Nothing was changed.`,
-    'Restore the store from a copy; what SQLite can still read, `sqlite3 FILE .recover` saves.',
+    ...advice,
   ].join('\n')
 }

@@ -204,7 +204,7 @@ describe('a file that is damaged', () => {
 
   it.each([
     ['a column is missing', 'ALTER TABLE runs RENAME COLUMN updated_at TO changed_at', /updated_at is missing/],
-    ['a row is none', `UPDATE runs SET status = 'sleeping'`, /a row of the store is damaged: status is "sleeping"/],
+    ['a row is none', `UPDATE runs SET status = 'sleeping'`, /a row of run "a" is damaged: status is "sleeping"/],
   ])('is STORE_CORRUPT when %s', async (_, change, words) => {
     const file = await filledFile()
     inSqlite(file, change)

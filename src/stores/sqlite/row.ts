@@ -25,7 +25,7 @@ const STATUSES: readonly RunStatus[] = ['running', 'suspended', 'completed', 'fa
 
 export function damagedRow(what: string, runId?: string): HoldfastError {
   const advice = 'It was not changed. Restore a copy, or save what can be read with `sqlite3 FILE .recover`'
-  return new HoldfastError('STORE_CORRUPT', `a row of the store is damaged: ${what}`, { advice, ...(runId !== undefined && { runId }) })
+  return new HoldfastError('STORE_CORRUPT', `a row of ${runId === undefined ? 'the store' : `run "${runId}"`} is damaged: ${what}`, { advice, ...(runId !== undefined && { runId }) })
 }
 
 /** A run's row with the number that stands for the run in the other tables. */
@@ -73,11 +73,13 @@ const COLUMNS: Readonly<Record<keyof StoredRow, (value: unknown) => boolean>> = 
   }
 })()
 
+const shown = (value: unknown): string => (value === undefined ? 'missing' : typeof value === 'string' ? JSON.stringify(value.slice(0, 60)) : `a ${typeof value}`)
+
 /** Of a damaged file even the types of a STRICT table do not hold. */
 export function toRow(stored: StoredRow): RunRow {
   for (const [column, holds] of Object.entries(COLUMNS)) {
     const value = stored[column as keyof StoredRow]
-    if (!holds(value)) throw damagedRow(`${column} is ${value === undefined ? 'missing' : typeof value === 'string' ? JSON.stringify(value.slice(0, 60)) : `a ${typeof value}`}`)
+    if (!holds(value)) throw damagedRow(`${column} is ${shown(value)}`, stored.run_id instanceof Uint8Array ? fromBytes(stored.run_id) : undefined)
   }
   return {
     runId: fromBytes(stored.run_id),

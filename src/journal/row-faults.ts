@@ -1,0 +1,39 @@
+/** What is wrong with the row of a run. */
+import type { Entry } from './entry.ts'
+import type { RunRow } from './store.ts'
+
+/** What the row of a run says besides its journal, and must not say otherwise: nothing protects it by a checksum. */
+export function rowFaults(row: RunRow, entries: readonly Entry[]): string[] {
+  const [created] = entries
+  if (created?.type !== 'run-created') return []
+  const token = entries.reduce((newest, entry) => (entry.type === 'attempt-started' ? Math.max(newest, entry.token) : newest), 0)
+  const end = entries.findLast((entry) => entry.type === 'run-ended' || entry.type === 'attempt-started')
+  const ended = end?.type === 'run-ended' ? end.status : undefined
+  const faults: string[] = []
+  const differs = (field: string, there: unknown, journal: unknown): void => {
+    if (there !== journal) faults.push(`the run's row says ${field} ${JSON.stringify(there)}, the journal ${JSON.stringify(journal)}`)
+  }
+  differs('agent', row.agent, created.agent)
+  differs('threadId', row.threadId, created.threadId ?? null)
+  differs('createdAt', row.createdAt, created.at)
+  if (row.token < token) faults.push(`the run's row says token ${row.token}, the journal has an attempt with ${token}`)
+  // Between its end and its row's an attempt may have died; the next one mends that.
+  if (row.status === 'completed' || row.status === 'cancelled') differs('status', row.status, ended ?? 'not ended')
+  if (row.owner !== null && !isOwner(row.owner)) faults.push(`the run's row names an owner that is none: ${JSON.stringify(row.owner.slice(0, 60))}; until its lease ends the run counts as driven`)
+  if (row.leaseUntil - row.updatedAt > LONGEST_LEASE_MS) faults.push(`the run's row says that its lease ends in the year ${yearOf(row.leaseUntil)}; until then the run counts as driven`)
+  return faults
+}
+
+/** Far beyond what anybody gives: it is renewed while its owner lives. */
+const LONGEST_LEASE_MS = 366 * 24 * 3_600_000
+
+const yearOf = (at: number): string | number => (Number.isNaN(new Date(at).getTime()) ? 'beyond all years' : new Date(at).getUTCFullYear())
+
+function isOwner(text: string): boolean {
+  try {
+    const owner: unknown = JSON.parse(text)
+    return typeof owner === 'object' && owner !== null && 'pid' in owner && 'host' in owner
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,111 @@
+/** Everything that is wrong with a run, from what its store gives. Pure. */
+import { HoldfastError, withoutAdvice } from '../errors.ts'
+import { type FaultType, readLink, START, type Tip } from './chain.ts'
+import { decode } from './codec.ts'
+import type { Entry } from './entry.ts'
+import { readMessage } from './message.ts'
+import { rowFaults } from './row-faults.ts'
+import { entryFault } from './schema.ts'
+import { legible } from './secrets.ts'
+import type { InboxMessage, RunRow, StoredEntry } from './store.ts'
+
+/**
+ * What is wrong with an entry; `missing`: it is not there; `row`: the run's row says otherwise; `inbox`: a message; `not-encrypted`: in a store
+ * that is; `store`: its row, or all of it, cannot be read.
+ */
+export type FindingType = FaultType | 'missing' | 'row' | 'inbox' | 'not-encrypted' | 'store'
+
+export interface Finding {
+  readonly runId: string
+  /** Position in the journal, or of the message in the inbox; null: of the run as a whole. */
+  readonly seq: number | null
+  readonly type: FindingType
+  readonly message: string
+}
+
+/** A row that cannot be read, and why. */
+export interface UnreadableRow {
+  readonly runId: string
+  readonly fault: string
+}
+
+/** A record as it was opened; `isPlain`: it need not have been, where the others had to be. */
+export type Opened<R> = R & { readonly isPlain?: boolean }
+
+/** A record that does not open, and why. */
+export interface Unopened {
+  readonly seq: number
+  readonly fault: { readonly type: FindingType; readonly message: string }
+}
+
+/** `inbox`: all messages, from the first on. The row must have been read before the entries, and these before the messages. */
+export function verifyRun(row: RunRow | UnreadableRow, stored: readonly (Opened<StoredEntry> | Unopened)[], inbox: readonly (Opened<InboxMessage> | Unopened)[]): Finding[] {
+  const { runId } = row
+  const findings: Finding[] = []
+  const found = (seq: number | null, type: FindingType, message: string): void => void findings.push({ runId, seq, type, message })
+  // A key that is not there, or a store that was begun in another way, is one thing to put right, however many records it is about.
+  const said = new Set<string>()
+  const foundOnce = (seq: number | null, type: FindingType, message: string): void => {
+    if (said.has(message)) return
+    said.add(message)
+    found(seq, type, message)
+  }
+  const entries: Entry[] = []
+  let tip: Tip = START
+  for (const each of stored) {
+    if ('fault' in each) {
+      if (each.seq !== tip.seq + 1) found(tip.seq + 1, 'gap', `entry ${each.seq} stands there`)
+      if (each.fault.type === 'encrypted') foundOnce(each.seq, each.fault.type, each.fault.message)
+      else found(each.seq, each.fault.type, each.fault.message)
+      tip = { seq: each.seq, sum: '', isUnknown: true, ...(tip.format !== undefined && { format: tip.format }) }
+      continue
+    }
+    if (each.isPlain) foundOnce(each.seq, 'not-encrypted', 'it stands in the clear in an encrypted store')
+    const link = readLink(runId, each, tip)
+    if ('fault' in link) found(tip.seq + 1, link.fault.type, link.fault.message)
+    else {
+      entries.push(link.entry)
+      const fault = valueFault(legible(link.entry))
+      if (fault !== undefined) found(each.seq, 'codec', fault)
+    }
+    tip = link.tip
+    // What a newer build wrote, or a key hides, cannot be judged.
+    if ('fault' in link && (link.fault.type === 'format' || link.fault.type === 'encrypted')) return findings
+  }
+  if ('fault' in row) found(null, 'store', row.fault)
+  else {
+    if (tip.seq < Math.max(1, row.lastSeq)) found(tip.seq + 1, 'missing', `the journal ends at entry ${tip.seq}, it had ${row.lastSeq}`)
+    if (findings.length === 0) for (const message of rowFaults(row, entries)) found(null, 'row', message)
+  }
+  inbox.forEach((message, i) => {
+    if (message.seq !== i + 1) found(message.seq, 'inbox', `message ${i + 1} is missing`)
+    else if (!('fault' in message)) {
+      const fault = messageFaultOf(runId, message)
+      if (fault !== undefined) found(message.seq, 'inbox', fault)
+    } else if (message.fault.type === 'encrypted') foundOnce(null, 'encrypted', message.fault.message)
+    else found(message.seq, 'inbox', message.fault.message)
+  })
+  if (!('fault' in row) && inbox.length < row.inboxSeq) found(inbox.length + 1, 'inbox', `the inbox ends at message ${inbox.length}, it had ${row.inboxSeq}`)
+  return findings
+}
+
+/** Decodes every value, which reading a journal leaves to who uses it. */
+function valueFault(entry: Entry): string | undefined {
+  return entryFault(entry, (value, path) => {
+    try {
+      decode(value, path)
+      return undefined
+    } catch (error) {
+      return HoldfastError.isInstance(error) ? withoutAdvice(error) : String(error)
+    }
+  })
+}
+
+function messageFaultOf(runId: string, message: InboxMessage): string | undefined {
+  try {
+    readMessage(runId, message)
+    return undefined
+  } catch (error) {
+    return HoldfastError.isInstance(error) ? withoutAdvice(error) : String(error)
+  }
+}
