@@ -24,6 +24,7 @@ export const ROWS: readonly Row[] = [
   { id: 'A12', what: 'an abort in a backoff', tests: { 'test/wire/retries.test.ts': ['in a 3 s backoff ends with the abort, in the same turn, with its reason; one request, no timer left (A12, A13): %s'], 'src/reliability/execute.test.ts': ['ends a backoff in the same tick with the reason itself (%s)'] } },
   { id: 'A13', what: 'the reason of an abort', tests: { 'test/wire/retries.test.ts': ['aborted by the caller of the loop is not retried, and keeps its reason (A13): %s'] } },
   { id: 'A14', what: 'an own timeout that looks like an abort', tests: { 'test/wire/retries.test.ts': ['a time limit is a timeout and no cancellation, though fetch says AbortError (A14)'], 'src/reliability/execute.test.ts': ['says timeout, not cancelled, when work answers the timeout with an AbortError, and retries', 'cuts a try to what is left of the run, and says that it was the run'] } },
+  { id: 'A15', what: 'a wake-up that is lost with its process', tests: { 'test/recover.test.ts': ['drives a run whose long wait is over, and not before, its process being gone (A15)', 'a runner that was started'], 'src/cli/recover-process.test.ts': ['a worker that is killed in the middle leaves its runs to the next process, which ends them, each effect once (A15)'] } },
   { id: 'A16', what: 'jitter, cap and exponent', tests: { 'src/reliability/backoff.test.ts': ['nextDelay'] } },
   { id: 'A17', what: 'a hint below, above, and above the cap of the own backoff', tests: { 'src/reliability/backoff.test.ts': ['takes the later of the own backoff and a hint that is %s'], 'src/reliability/execute.test.ts': ['never asks again earlier than the server said, also above the cap of the backoff'] } },
   { id: 'A18', what: 'an error that was serialised', tests: { 'test/wire/errors.test.ts': ['%s'], 'test/corpus/corpus.test.ts': ['classifies %s the same after it went through JSON'] } },
@@ -71,7 +72,7 @@ export const ROWS: readonly Row[] = [
   { id: 'C26', what: 'a named secret in arguments and results', tests: { 'test/secrets.test.ts': ['a secret in input, arguments, results, responses and errors of %s is stored by its name, and whole in the run, live and replayed (C26)', 'a secret that was rotated changes nothing that was recorded: all replays, with the new value in it'], 'src/journal/secrets.test.ts': ['%s is not in what is stored, and whole in what is read', '%s survives'] } },
   { id: 'C27', what: 'a refund times out, the model asks again', tests: { 'test/doubt.test.ts': ['a refund that times out is an observation, and a second one in other words does not start (C27)'], [`${at}/streamed.test.ts`]: ['holds back the next one, in %s, which is reconciled or waits (C27)'] } },
   { id: 'C28', what: 'a refund throws ECONNRESET after sending', tests: { 'test/doubt.test.ts': ['a thrown ECONNRESET is doubt, not failure, and is reconciled before the next start (C28)'] } },
-  { id: 'C29', what: 'a run that kills its process each time', tests: { [`${at}/restarts.test.ts`]: ['a run that ends its process each time (C29)'] } },
+  { id: 'C29', what: 'a run that kills its process each time', tests: { [`${at}/restarts.test.ts`]: ['a run that ends its process each time (C29)'], 'test/recover.test.ts': ['lets a run rest that kills its process each time, longer after each death, until it is stalled; others go on (C29)'] } },
   { id: 'C30', what: 'a file behind a link that has expired', tests: { [`${at}/linked-files.test.ts`]: ['whose link has expired when the run resumes: everything replays, and nothing is fetched (C30)', 'whose link has expired when the run goes on live: later requests have the file from the journal'] } },
   { id: 'C31', what: 'a request with hosted tools, killed in flight', tests: { [`${at}/hosted-tools.test.ts`]: ['a request with hosted tools, killed in flight, asked by %s (C31)', 'a request with hosted tools'] } },
   { id: 'C32', what: 'two sub-agents as tools, in parallel', tests: { 'test/nested.test.ts': ['two sub-agents as tools, in parallel in one response (C32)'] } },
@@ -98,7 +99,7 @@ export const ROWS: readonly Row[] = [
 export const OPEN: Readonly<Record<string, string>> = {}
 
 /** Sections of which every row stands here. */
-export const COMPLETE = ['C', 'E'] as const
+export const COMPLETE = ['A', 'C', 'E'] as const
 
 /** The table of docs/testing.md. */
 export function table(): string {
