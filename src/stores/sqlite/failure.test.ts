@@ -16,6 +16,8 @@ describe('storeFailure', () => {
     [11, 'STORE_CORRUPT', 'is damaged'],
     [11 | (3 << 8), 'STORE_CORRUPT', 'is damaged'], // CORRUPT_INDEX
     [26, 'STORE_CORRUPT', 'is damaged'],
+    [2067, 'STORE_CORRUPT', 'is damaged'], // CONSTRAINT_UNIQUE
+    [1555, 'STORE_CORRUPT', 'is damaged'], // CONSTRAINT_PRIMARYKEY
   ])('turns result code %i into %s: %s', (errcode, code, words) => {
     const cause = sqliteError(errcode)
     const failure = storeFailure(cause, '/data/runs.db', 'ticket-1')

@@ -7,6 +7,9 @@ const CODE = {
   TOOBIG: 18, AUTH: 23, NOTADB: 26,
 } as const
 
+/** Extended codes of CONSTRAINT. */
+const [PRIMARY_KEY, UNIQUE] = [1555, 2067]
+
 /** The medium's failures in words, with what to do. What is not here is a mistake of ours and stays as it is. */
 const UNAVAILABLE: Readonly<Record<number, readonly [reason: string, advice: string]>> = {
   [CODE.PERM]: ['access was refused', 'Check the permissions of the file and its folder'],
@@ -39,7 +42,7 @@ export function storeFailure(error: unknown, file: string, runId?: string): unkn
   if (HoldfastError.isInstance(error) || !(error instanceof Error)) return error
   const run = runId === undefined ? {} : { runId }
   const code = resultCode(error)
-  if (code === CODE.CORRUPT || code === CODE.NOTADB || isOfDamage(error, code)) return corrupt(file, error.message, { ...run, cause: error })
+  if (code === CODE.CORRUPT || code === CODE.NOTADB || isOfDamage(error, code) || isTaken(error)) return corrupt(file, error.message, { ...run, cause: error })
   const known = code === undefined ? otherFailure(error) : UNAVAILABLE[code]
   if (known === undefined) return error
   const [reason, advice] = known
@@ -51,6 +54,9 @@ function isOfDamage(error: Error, code: number | undefined): boolean {
   if (code === CODE.ERROR) return /^no such (table|column)|has no column|unsupported file format/.test(error.message)
   return 'code' in error && error.code === 'ERR_OUT_OF_RANGE'
 }
+
+/** Where a row is to go there is one already, which no row of a run knows of. What may be there is asked for with ON CONFLICT. */
+const isTaken = (error: Error): boolean => 'errcode' in error && (error.errcode === UNIQUE || error.errcode === PRIMARY_KEY)
 
 /** Our file, and damaged. It is left as it is: what can be saved from it is for a person to decide. */
 export function corrupt(file: string, what: string, options: { runId?: string; cause?: unknown } = {}): HoldfastError {

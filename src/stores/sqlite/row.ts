@@ -34,11 +34,14 @@ export interface KeyedRow {
   readonly row: RunRow
 }
 
+/** Above the keys of all that is in the store: what a run left behind that has lost its row must not be taken for another's. */
+const FREE_KEY = `1 + max(${['key FROM runs', 'run FROM journal', 'run FROM inbox'].map((column) => `coalesce((SELECT ${column} ORDER BY 1 DESC LIMIT 1), 0)`).join(', ')})`
+
 /** Adds a row and gives its key; undefined, changing nothing, when the id exists. */
 export function insertRun({ sql }: Connection, row: RunRow): number | undefined {
   const inserted = sql(`
-    INSERT INTO runs (run_id, agent, thread_id, status, created_at, updated_at, resume_at, token, owner, lease_until, last_seq, inbox_seq)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (run_id) DO NOTHING
+    INSERT INTO runs (key, run_id, agent, thread_id, status, created_at, updated_at, resume_at, token, owner, lease_until, last_seq, inbox_seq)
+    VALUES (${FREE_KEY}, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (run_id) DO NOTHING
   `).run(
     toBytes(row.runId), toBytes(row.agent), row.threadId === null ? null : toBytes(row.threadId), row.status, row.createdAt,
     row.updatedAt, row.resumeAt, row.token, row.owner, row.leaseUntil, row.lastSeq, row.inboxSeq,
