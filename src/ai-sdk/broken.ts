@@ -18,6 +18,8 @@ export function asBroken(error: unknown): unknown {
   if (!(error instanceof Error)) return error
   const { name, statusCode, cause } = error as Error & { statusCode?: number }
   const isText = (e: unknown): boolean => e instanceof Error && e.name === 'AI_JSONParseError'
+  // @ai-sdk/anthropic's, for a first event that is not JSON.
+  const isFirstEvent = /^Expected a normalized \w+ stream error$/.test(error.message)
   const isBodyOfSuccess = name === 'AI_APICallError' && statusCode !== undefined && statusCode >= 200 && statusCode < 300 && isText(cause)
-  return isText(error) || name === 'AI_InvalidResponseDataError' || isBodyOfSuccess ? new BrokenResponseError(error.message) : error
+  return isText(error) || name === 'AI_InvalidResponseDataError' || isBodyOfSuccess || isFirstEvent ? new BrokenResponseError(error.message) : error
 }

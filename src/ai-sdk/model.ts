@@ -89,7 +89,9 @@ export function wrapModel<M extends LanguageModelV4>(model: M, locate: Locate, g
     const work = async (context: WorkContext): Promise<RecordedResponse> => {
       warnOfRepair(at.drive, conversation)
       const request = await liveCall(call, context, files)
-      const live = await model.doStream(needsRaw ? { ...request, includeRawChunks: true } : request)
+      const live = await Promise.resolve(model.doStream(needsRaw ? { ...request, includeRawChunks: true } : request)).catch((error: unknown) => {
+        throw asBroken(error)
+      })
       const stamp = stampOf(model, context.idempotencyKey, at.drive.attempt.clock.now())
       return readStream(live, out, stamp, { ...context, passesRaw: call.includeRawChunks === true })
     }

@@ -2,6 +2,7 @@
 import type { LanguageModelV4StreamPart, LanguageModelV4StreamResult } from '@ai-sdk/provider'
 import type { WorkContext } from '../run/step.ts'
 import { asBroken, BrokenResponseError } from './broken.ts'
+import { errorIn, refuseFailed } from './no-answer.ts'
 import { PartsRecorder, type RecordedResponse, type Stamp } from './recording.ts'
 
 /** Before these nothing of an answer has been seen, so a try that breaks can still be repeated silently. */
@@ -60,8 +61,8 @@ export class PassedOn {
   }
 }
 
-/** Reads a live stream to its end, passing parts on. Throws what the stream reports as an error. */
-export async function readStream(live: LanguageModelV4StreamResult, out: PassedOn, stamp: Stamp, { signal, progress, begin }: Pick<WorkContext, 'signal' | 'progress' | 'begin'>): Promise<RecordedResponse> {
+/** Reads a live stream to its end, passing parts on; raw chunks only where the caller asked for them. Throws what the stream reports as an error. */
+export async function readStream(live: LanguageModelV4StreamResult, out: PassedOn, stamp: Stamp, { signal, progress, begin, passesRaw }: Pick<WorkContext, 'signal' | 'progress' | 'begin'> & { readonly passesRaw?: boolean }): Promise<RecordedResponse> {
   const recorder = new PartsRecorder(stamp)
   const headers = live.response?.headers
   const prelude: LanguageModelV4StreamPart[] = []
@@ -69,13 +70,18 @@ export async function readStream(live: LanguageModelV4StreamResult, out: PassedO
   const cancel = (): void => void reader.cancel(signal.reason).catch(() => {})
   signal.addEventListener('abort', cancel, { once: true })
   let finished = false
+  /** What a gateway says beside the finish that it calls an error. */
+  let failure: unknown
   try {
     for (;;) {
       const { done, value: part } = await reader.read()
       if (signal.aborted) throw signal.reason
       if (done) break
       progress()
+      if (part.type === 'raw') failure ??= errorIn(part.rawValue)
+      if (part.type === 'raw' && !passesRaw) continue
       if (part.type === 'error') throw asBroken(part.error)
+      if (part.type === 'finish') refuseFailed(part.finishReason, failure)
       if (part.type === 'finish' && part.finishReason.unified === 'interrupted') throw new BrokenResponseError('it ended before it was finished')
       const isPrelude = !out.started && PRELUDE.has(part.type)
       if (!isPrelude) begin()

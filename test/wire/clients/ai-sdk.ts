@@ -5,6 +5,7 @@ import { createOpenAI } from '@ai-sdk/openai'
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
 import type { LanguageModelV4, LanguageModelV4CallOptions, LanguageModelV4GenerateResult } from '@ai-sdk/provider'
 import { asBroken } from '../../../src/ai-sdk/broken.ts'
+import { refuseNoAnswer } from '../../../src/ai-sdk/no-answer.ts'
 import type { RecordedResponse } from '../../../src/ai-sdk/recording.ts'
 import { PassedOn, readStream } from '../../../src/ai-sdk/stream.ts'
 import type { Asking, Client, Dialect } from './client.ts'
@@ -39,14 +40,18 @@ const callOf = ({ signal, timeoutMs }: Asking): LanguageModelV4CallOptions => {
 /** As a durable model asks: what is thrown is what a run classifies. */
 export async function generate(model: LanguageModelV4, asking: Asking): Promise<LanguageModelV4GenerateResult> {
   try {
-    return await model.doGenerate(callOf(asking))
+    const result = await model.doGenerate(callOf(asking))
+    refuseNoAnswer(result)
+    return result
   } catch (error) {
     throw asBroken(error)
   }
 }
 
 export async function stream(model: LanguageModelV4, asking: Asking): Promise<RecordedResponse> {
-  const live = await model.doStream(callOf(asking))
+  const live = await Promise.resolve(model.doStream(callOf(asking))).catch((error: unknown) => {
+    throw asBroken(error)
+  })
   return readStream(live, new PassedOn(), { id: 'r', timestamp: new Date(0), modelId: 'm' }, { signal: asking.signal ?? new AbortController().signal, progress() {}, begin() {} })
 }
 
