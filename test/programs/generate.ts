@@ -37,7 +37,7 @@ class Maker {
   /** How likely something goes wrong by itself. */
   readonly #trouble: number
   /** What differs between attempts, if anything. */
-  readonly #unstable: 'drifts' | 'tangled' | 'diverge' | undefined
+  readonly #unstable: 'drifts' | 'tangled' | 'diverge' | 'moves' | undefined
   /** A failure here ends the run, and not only a step that holds it. */
   #isOpen = true
 
@@ -49,7 +49,7 @@ class Maker {
     this.#tools = this.#some(TOOLS)
     this.#troubles = this.#some(TROUBLES)
     this.#vias = this.#some(VIAS)
-    this.#unstable = this.#chance(0.2) ? this.#pick(['drifts', 'tangled', 'diverge'] as const) : undefined
+    this.#unstable = this.#chance(0.25) ? this.#pick(['drifts', 'tangled', 'diverge', 'moves'] as const) : undefined
     // Most often: kills.
     this.#disturbances = this.#chance(0.3) ? ['kill'] : this.#some(DISTURBANCES)
     this.#trouble = this.#pick([0, 0.15, 0.4])
@@ -85,6 +85,7 @@ class Maker {
       ...(may('refuse', 0.4) && { refuse: this.#list(1, 2, () => 1 + this.#below(25)) }),
       ...(may('width', 0.5) && { width: 1 + this.#below(3) }),
       ...(may('version', 0.5) && { version: 1 + this.#below(2) }),
+      ...(this.#unstable === 'moves' && this.#chance(0.6) && { layout: 1 + this.#below(7) }),
     }
   }
 

@@ -29,7 +29,8 @@ async function evaluate(place: Place, node: Node): Promise<unknown> {
   switch (node.type) {
     case 'seq': {
       const values: unknown[] = []
-      for (const [i, each] of node.nodes.entries()) values.push(await evaluate(child(i), each))
+      const inRow = [...node.nodes.entries()]
+      for (const [i, each] of hasLayout(session, 4) ? inRow.reverse() : inRow) values[i] = await evaluateMoved(child(i), each)
       return values
     }
     case 'branches':
@@ -76,6 +77,16 @@ async function evaluate(place: Place, node: Node): Promise<unknown> {
   }
 }
 
+/** What stands in the line itself in one attempt stands in a branch in another one. */
+async function evaluateMoved(place: Place, node: Node): Promise<unknown> {
+  const isMoved = hasLayout(place.session, 2) && (node.type === 'loop' || node.type === 'step' || node.type === 'agent')
+  if (!isMoved) return evaluate(place, node)
+  const line = new Line(place.line)
+  return place.run.branch(place.path, () => evaluate({ ...place, line }, node)).finally(() => line.close())
+}
+
+const hasLayout = ({ disturbance: { layout = 0 } }: Session, bit: number): boolean => (layout & bit) !== 0
+
 /** A failure is a value for the program: it goes on. */
 async function ask(fn: () => Promise<unknown>): Promise<unknown> {
   try {
@@ -117,7 +128,8 @@ async function inBranches({ session, run, path, line, ...place }: Place, nodes: 
   const worker = async (): Promise<void> => {
     for (let i = next++; i < nodes.length; i = next++) {
       const own = new Line(line)
-      values[i] = await run.branch(`b${i}`, () => evaluate({ ...place, session, run, path: `${path}.b${i}`, line: own }, nodes[i]!))
+      const key = hasLayout(session, 1) ? `other${i}` : `b${i}`
+      values[i] = await run.branch(key, () => evaluate({ ...place, session, run, path: `${path}.b${i}`, line: own }, nodes[i]!))
       own.close()
     }
   }

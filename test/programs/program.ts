@@ -140,6 +140,8 @@ export interface Disturbance {
   readonly width?: number
   /** Version of the system text and of the tools' descriptions. Default 0. */
   readonly version?: number
+  /** How the code is laid out in this attempt: 1: the branches have other keys; 2: some of its parts stand in branches of their own; 4: parts in a row stand in reverse. */
+  readonly layout?: number
 }
 
 export interface Program {

@@ -118,7 +118,8 @@ export class Session {
     // Right before an effect, what was about to happen still does (R18): that is no place to look at.
     const isPlace = !seam.includes('effect') && !seam.includes('body')
     if (pause !== undefined && this.crossings >= pause && !this.zombie && isPlace) this.#pause(seam)
-    if (this.crossings === nap) this.#sleep(seam)
+    // One that is to be paused for long does not fall asleep there either: it would wake up behind its lease.
+    if (this.crossings === nap && (isPlace || pause === undefined)) this.#sleep(seam)
     if (this.crossings === kill) this.kill(seam)
   }
 

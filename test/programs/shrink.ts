@@ -68,7 +68,7 @@ function* without<T extends object>(object: T, ...fields: (keyof T)[]): Iterable
 }
 
 function* smallerDisturbances(disturbance: Disturbance): Iterable<Disturbance> {
-  yield* without(disturbance, 'nap', 'pause', 'refuse', 'close', 'width', 'version', 'knownDead')
+  yield* without(disturbance, 'nap', 'pause', 'refuse', 'close', 'width', 'version', 'layout', 'knownDead')
   if (disturbance.refuse && disturbance.refuse.length > 1) for (const one of disturbance.refuse) yield { ...disturbance, refuse: [one] }
 }
 

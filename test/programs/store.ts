@@ -46,7 +46,8 @@ export function storeOf(session: Session, store: Store, deadOwners: ReadonlySet<
       appends++
       if (!session.disturbance.refuse?.includes(appends)) {
         await store.append(runId, batch)
-        if (batch.patch?.status === 'completed') session.world.endedBy = session
+        // Who only finds that it has ended says so in the row alone.
+        if (batch.patch?.status === 'completed' && batch.entries.length > 0) session.world.endedBy = session
         return
       }
       session.world.log.push(`${session.name} store refuses append ${appends}`)

@@ -91,6 +91,7 @@ export class World {
   start(session: Session, position: string, key: string | undefined): Start {
     const call = this.calls.get(position)!
     session.live.add(position)
+    session.unrecorded.delete(position)
     this.log.push(`${session.name} starts ${position}`)
     judgeStart(this, session, call, key)
     const start: Start = { session, key, over: false, failed: false, returned: false }
