@@ -1,51 +1,19 @@
-/** Runs that nobody drives although they could go on: recovered by one sweep, or continuously (R9, R10; A15, C29). */
+/** Runs that nobody drives although they could go on, driven continuously (R9, R10; A15, C29). */
 import { describe, expect, it, vi } from 'vitest'
-import { createRunner, defineAgent, memoryStore, type Agent, type HoldfastError, type Outcome, type Recovered, type RunnerOptions, type Store } from '../src/index.ts'
-import { manualClock, type ManualClock } from '../src/testing/index.ts'
+import { defineAgent, type HoldfastError, type Store } from '../src/index.ts'
 import { mortalProcess } from './support/dead-process.ts'
 import { during } from './support/time.ts'
+import { connectionLost, pass, START, workers } from './support/workers.ts'
 
-const START = Date.UTC(2026, 10, 29, 12)
 const HOUR = 3_600_000
 
-type Handler = Agent<unknown, unknown>['handler']
-
-/** A store that outlives its runners, and runners on it, each as in a process of its own. */
-function scene(handlers: Readonly<Record<string, Handler>>) {
-  const clock = manualClock(START)
-  const store = memoryStore()
-  const agents = Object.entries(handlers).map(([name, handler]) => defineAgent(name, handler))
-  const runner = (options: Partial<RunnerOptions> = {}) =>
-    createRunner({ agents, store: { ...store, close: async () => {} }, clock, idleMs: 5, replayHoldMs: 20, drainMs: 50, ...options })
-  return {
-    clock, store, agents, runner,
-    status: async (runId: string) => (await store.get(runId))?.status,
-    /** A run as it is right after it was created, its process gone. */
-    async created(agent: string, runId: string): Promise<void> {
-      const process = mortalProcess({ ...store, take: () => new Promise(() => {}) })
-      void runner({ store: process.store }).run(agent, {}, { runId })
-      await pass(clock, 1)
-    },
-  }
-}
-
-/** Moves the clock in small steps, all going on that can in between. */
-async function pass(clock: ManualClock, ms: number, stepMs = 50): Promise<void> {
-  for (let passed = 0; passed < ms; passed += stepMs) {
-    for (let i = 0; i < 10; i++) await clock.idle()
-    await clock.advance(Math.min(stepMs, ms - passed))
-  }
-  for (let i = 0; i < 30; i++) await clock.idle()
-}
-
 const slowDown = () => Object.assign(new Error('slow down'), { statusCode: 429, responseHeaders: { 'retry-after': '3600' } })
-const connectionLost = () => Object.assign(new Error('gone'), { code: 'ECONNRESET' })
 const codes = (told: readonly (readonly [unknown, string | undefined])[]) => told.map(([error, runId]) => [(error as HoldfastError).code, runId])
 
 describe('a runner that was started', () => {
   it('drives a run whose long wait is over, and not before, its process being gone (A15)', async () => {
     const tried: number[] = []
-    const { clock, runner, status } = scene({
+    const { clock, runner, status } = workers({
       a: (run) => run.read('page', () => {
         tried.push(clock.now())
         if (tried.length === 1) throw slowDown()
@@ -68,7 +36,7 @@ describe('a runner that was started', () => {
   })
 
   it('goes on with what a person has decided, without anybody resuming it', async () => {
-    const { clock, runner, status } = scene({ a: (run) => run.step('pay', () => Promise.reject(connectionLost())).catch(() => run.step('pay', () => 'receipt')) })
+    const { clock, runner, status } = workers({ a: (run) => run.step('pay', () => Promise.reject(connectionLost())).catch(() => run.step('pay', () => 'receipt')) })
     const outcome = await during(clock, runner().run('a', {}, { runId: 'r' }))
     const step = outcome.status === 'suspended' ? (outcome.reasons[0] as { step: string }).step : ''
     const worker = runner()
@@ -84,7 +52,7 @@ describe('a runner that was started', () => {
   it('leaves a run alone that its caller stopped, also after a late result', async () => {
     const paid = Promise.withResolvers<string>()
     const controller = new AbortController()
-    const { clock, store, runner } = scene({ a: (run) => run.step('pay', () => (controller.abort(new Error('user left')), paid.promise)) })
+    const { clock, store, runner } = workers({ a: (run) => run.step('pay', () => (controller.abort(new Error('user left')), paid.promise)) })
     expect(await runner().run('a', {}, { runId: 'r', signal: controller.signal }).catch((error: unknown) => error)).toMatchObject({ message: 'user left' })
     const worker = runner()
     worker.start()
@@ -97,7 +65,7 @@ describe('a runner that was started', () => {
 
   it('drives a run whose process is dead at once, from where it stopped', async () => {
     const done: string[] = []
-    const { clock, store, runner, status } = scene({
+    const { clock, store, runner, status } = workers({
       a: async (run) => {
         await run.step('first', () => done.push('first'))
         if (run.attempt === 1) {
@@ -120,7 +88,7 @@ describe('a runner that was started', () => {
   })
 
   it('drives a run that was created and never taken, when its creator had its time', async () => {
-    const { clock, runner, created, status } = scene({ a: () => 'done' })
+    const { clock, runner, created, status } = workers({ a: () => 'done' })
     await created('a', 'r')
     const worker = runner({ leaseMs: 30_000 })
     worker.start()
@@ -135,7 +103,7 @@ describe('a runner that was started', () => {
     const began: number[] = []
     const other = Promise.withResolvers<void>()
     let dying = (): void => {}
-    const { clock, store, runner, status } = scene({
+    const { clock, store, runner, status } = workers({
       bad: () => {
         began.push(clock.now())
         dying()
@@ -169,7 +137,7 @@ describe('a runner that was started', () => {
 
   it('has a place for a short run while a long one goes on, unless that has the only one', async () => {
     const gate = Promise.withResolvers<void>()
-    const { clock, runner, created, status } = scene({ long: () => gate.promise, short: () => 'done' })
+    const { clock, runner, created, status } = workers({ long: () => gate.promise, short: () => 'done' })
     await created('long', 'long')
     await pass(clock, 100)
     await created('short', 'short-1')
@@ -196,7 +164,7 @@ describe('a runner that was started', () => {
   })
 
   it('lets a run rest that cannot be opened, longer each time and at most a minute, and tells of it each time', async () => {
-    const { clock, runner, created, status } = scene({ a: () => 'done' })
+    const { clock, runner, created, status } = workers({ a: () => 'done' })
     await created('a', 'old')
     await created('a', 'other')
     await pass(clock, 31_000, 1_000)
@@ -213,7 +181,7 @@ describe('a runner that was started', () => {
   })
 
   it('warns of it once where nobody listens', async () => {
-    const { clock, runner, created } = scene({ a: () => 'done' })
+    const { clock, runner, created } = workers({ a: () => 'done' })
     await created('a', 'old')
     await pass(clock, 31_000, 1_000)
     const emit = vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
@@ -228,7 +196,7 @@ describe('a runner that was started', () => {
   })
 
   it('goes on after the store could not be asked for runs', async () => {
-    const { clock, store, runner, created, status } = scene({ a: () => 'done' })
+    const { clock, store, runner, created, status } = workers({ a: () => 'done' })
     await created('a', 'r')
     await pass(clock, 31_000, 1_000)
     let isDown = true
@@ -247,7 +215,7 @@ describe('a runner that was started', () => {
   it('that is closed begins nothing any more, drains what it drives, and leaves no timer; another goes on at once', async () => {
     const gate = Promise.withResolvers<void>()
     const done: string[] = []
-    const { clock, store, runner, created } = scene({
+    const { clock, store, runner, created } = workers({
       a: async (run) => {
         await run.step('first', async () => (await gate.promise, done.push(`first of ${run.runId}`)))
         return run.step('second', () => done.push(`second of ${run.runId}`))
@@ -273,131 +241,5 @@ describe('a runner that was started', () => {
     await next.close()
     expect(clock.pending).toBe(0)
     expect(done.toSorted()).toEqual(['first of r-1', 'first of r-2', 'second of r-1', 'second of r-2'])
-  })
-})
-
-describe('one sweep', () => {
-  it('tells what became of each run, those that wait longest first, and rejects for none', async () => {
-    const { clock, agents, runner, created } = scene({
-      well: (run) => `${run.runId} is done`,
-      fails: () => Promise.reject(new Error('no such order')),
-      waits: (run) => run.step('pay', () => Promise.reject(connectionLost())).catch(() => run.step('pay', () => 'receipt')),
-      foreign: () => 'not ours',
-    })
-    for (const [agent, runId] of [['waits', 'w'], ['well', 'b'], ['fails', 'f'], ['foreign', 'x'], ['well', 'a']] as const) {
-      await created(agent, runId)
-      await pass(clock, 10)
-    }
-    await pass(clock, 31_000, 1_000)
-    const began: string[] = []
-    expect(await runner({ agents: [] }).recover()).toEqual([])
-    const worker = runner({ agents: agents.filter(({ name }) => name !== 'foreign') })
-    const recovered = await during(clock, worker.recover({ concurrency: 1, onEvent: (event) => void (event.type === 'run-started' && began.push(event.runId)) }))
-    expect(began).toEqual(['w', 'b', 'f', 'a'])
-    expect(recovered).toMatchObject([
-      { runId: 'w', outcome: { status: 'suspended', reasons: [{ type: 'in-doubt' }] } },
-      { runId: 'b', outcome: { status: 'completed', result: 'b is done' } },
-      { runId: 'f', error: { code: 'RUN_FAILED', runId: 'f' } },
-      { runId: 'a', outcome: { status: 'completed' } },
-    ])
-    expect(await worker.recover()).toEqual([])
-  })
-
-  it('of two runners drives each run once', async () => {
-    const paid: string[] = []
-    const { clock, runner, created } = scene({ a: (run) => run.step('pay', () => paid.push(run.runId)) })
-    const ids = Array.from({ length: 12 }, (_, i) => `r-${i}`)
-    for (const runId of ids) await created('a', runId)
-    await pass(clock, 31_000, 1_000)
-    const both = await during(clock, Promise.all([runner().recover(), runner().recover()]))
-    expect(both.flat().map(({ runId }) => runId).toSorted()).toEqual(ids.toSorted())
-    expect(both.flat().every((one) => 'outcome' in one && one.outcome.status === 'completed')).toBe(true)
-    expect(paid.toSorted()).toEqual(ids.toSorted())
-  })
-
-  it('does not drive a run again that failed in the hands of another since it was found', async () => {
-    let handled = 0
-    const { clock, store, runner, created } = scene({ a: () => (handled++, Promise.reject(new Error('no'))) })
-    await created('a', 'r')
-    await pass(clock, 31_000, 1_000)
-    const found = Promise.withResolvers<void>()
-    const gate = Promise.withResolvers<void>()
-    const slow: Store = {
-      ...store,
-      list: async (filter) => {
-        const rows = await store.list(filter)
-        found.resolve()
-        await gate.promise
-        return rows
-      },
-    }
-    const late = runner({ store: slow }).recover()
-    await found.promise
-    expect(await during(clock, runner().recover())).toMatchObject([{ runId: 'r', error: { code: 'RUN_FAILED' } }])
-    gate.resolve()
-    expect(await during(clock, late)).toEqual([])
-    expect(handled).toBe(1)
-  })
-
-  it('says of a run that it has ended where its row does not know that', async () => {
-    const { clock, store, runner } = scene({ a: () => 'done' })
-    await during(clock, runner().run('a', {}, { runId: 'r' }))
-    await store.take('r', { expectedToken: 1, owner: 'another', leaseUntil: 0, now: START })
-    expect(await during(clock, runner().recover())).toEqual([{ runId: 'r', outcome: { status: 'completed', result: 'done' } }])
-    expect(await store.get('r')).toMatchObject({ status: 'completed', owner: null })
-    expect(await runner().recover()).toEqual([])
-  })
-
-  it('whose signal aborts begins no other run, stops those under way as close does, and returns what it did', async () => {
-    const controller = new AbortController()
-    const { clock, store, runner, created } = scene({ a: async (run) => (controller.abort(), await run.read('page', () => new Promise(() => {}))) })
-    for (const runId of ['r-1', 'r-2']) await created('a', runId)
-    await pass(clock, 31_000, 1_000)
-    const recovered: readonly Recovered[] = await during(clock, runner().recover({ concurrency: 1, signal: controller.signal }))
-    expect(recovered).toMatchObject([{ runId: 'r-1', outcome: { status: 'suspended', reasons: [{ type: 'draining' }] } }])
-    expect(await store.list({ dueBy: clock.now() })).toMatchObject([{ runId: 'r-1' }])
-    expect(await store.get('r-2')).toMatchObject({ token: 0 })
-    expect(await runner().recover({ signal: AbortSignal.abort() })).toEqual([])
-  })
-
-  it('is waited for by close, which stops it', async () => {
-    const { clock, runner, created, status } = scene({ a: (run) => run.read('page', () => new Promise(() => {})) })
-    for (const runId of ['r-1', 'r-2']) await created('a', runId)
-    await pass(clock, 31_000, 1_000)
-    const worker = runner()
-    const recovering = worker.recover({ concurrency: 1 })
-    await pass(clock, 50)
-    const closed = during(clock, worker.close())
-    expect((await recovering).map((one) => [one.runId, 'outcome' in one && (one.outcome as Outcome).status])).toEqual([['r-1', 'suspended']])
-    await closed
-    expect(await status('r-2')).toBe('running')
-  })
-})
-
-describe('what is refused', () => {
-  const agents = [defineAgent('a', () => 1)]
-  it.each<[string, object, string]>([
-    ['a concurrency of none', { concurrency: 0 }, 'concurrency of recover() must be an integer >= 1, got 0'],
-    ['a key that is none', { everyMs: 1 }, 'everyMs is not an option of recover()'],
-    ['a signal that is none', { signal: 1 }, 'signal of recover() must be an AbortSignal'],
-  ])('%s, by recover', async (_what, options, message) => {
-    await expect(createRunner({ agents, store: memoryStore() }).recover(options)).rejects.toMatchObject({ code: 'INVALID_OPTIONS', message: expect.stringContaining(message) })
-  })
-
-  it.each<[string, object, string]>([
-    ['no time between sweeps', { everyMs: 0 }, 'everyMs of start() must be a number >= 1, got 0'],
-    ['a concurrency that is no number', { concurrency: 'all' }, 'concurrency of start() must be an integer >= 1, got all'],
-    ['a listener that is none', { onError: true }, 'onError of start() must be a function'],
-  ])('%s, by start', (_what, options, message) => {
-    expect(() => createRunner({ agents, store: memoryStore() }).start(options)).toThrow(message)
-  })
-
-  it('a runner without a store, and a second start', async () => {
-    await expect(createRunner({ agents }).recover()).rejects.toMatchObject({ code: 'INVALID_OPTIONS' })
-    expect(() => createRunner({ agents, retry: { maxAttempts: 2 } }).start()).toThrow('needs a runner with a store')
-    const runner = createRunner({ agents, store: memoryStore() })
-    runner.start()
-    expect(() => runner.start()).toThrow('the runner was started already')
-    await runner.close()
   })
 })

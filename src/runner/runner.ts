@@ -1,28 +1,26 @@
 /** The face: starts, resumes, watches and settles runs. */
 import { randomUUID } from 'node:crypto'
 import { sleep } from '../core/clock.ts'
-import { notify } from '../core/notify.ts'
 import { HoldfastError, type RunUsage } from '../errors.ts'
 import type { Placed } from '../journal/chain.ts'
 import { readJournal } from '../journal/read.ts'
-import type { Redaction } from '../journal/redact.ts'
 import { legible } from '../journal/secrets.ts'
 import type { RunFilter, RunRow, Store } from '../journal/store.ts'
 import { settleResult, type Recorded } from '../ai-sdk/result.ts'
 import { memoryStore } from '../stores/memory.ts'
-import { countDriven } from '../run/current.ts'
 import type { StampedEvent } from '../run/events.ts'
 import type { OnIncompleteTool, RetryPolicy, TimeoutPolicy } from '../reliability/index.ts'
 import type { RunLimits } from '../run/limits.ts'
 import { usageOf } from '../run/usage.ts'
 import type { Agent, AnyAgent } from './agent.ts'
-import { driveAttempt, type Current } from './drive-attempt.ts'
+import { Driving } from './driving.ts'
 import { EventStream, type RunStream } from './event-stream.ts'
-import { endedOutcome, open, whole, type OpenAttempt, type Request } from './open.ts'
-import { checkCall, checkFilter, checkRunId, count, duration, ON_INCOMPLETE, policiesOfCall, resolveOptions, type ResolvedOptions, type RunnerOptions } from './options.ts'
+import { both } from './listeners.ts'
+import { endedOutcome, whole } from './open.ts'
+import { checkCall, checkFilter, checkRunId, count, duration, ON_INCOMPLETE, resolveOptions, type ResolvedOptions, type RunnerOptions } from './options.ts'
 import type { Outcome } from './outcome.ts'
 import { plainRun } from './plain.ts'
-import { sweep, type DriveOptions, type Recovered, type RecoverOptions, type Recovering } from './recover.ts'
+import { sweep, type Recovered, type RecoverOptions, type Recovering } from './recover.ts'
 import { Recovery, type StartOptions } from './recovery.ts'
 import { decide, type DecisionInput } from './resolve.ts'
 
@@ -149,14 +147,12 @@ class DefaultRunner implements Runner {
   #opened: Promise<void> | undefined
   #closed: Promise<void> | undefined
   #recovery: Recovery | undefined
-  /** The attempts that this runner drives. */
-  readonly #driven = new Map<OpenAttempt, Current>()
-  /** Calls that are not over: until then their store is needed. */
-  readonly #calls = new Set<Promise<unknown>>()
+  readonly #driving: Driving
 
   constructor(options: ResolvedOptions) {
     this.#options = options
     this.#store = options.store ?? memoryStore()
+    this.#driving = new Driving(options, this.#store, () => this.#ready())
   }
 
   async run<INPUT, RESULT>(agent: Agent<INPUT, RESULT> | string, input: INPUT, options: RunOptions = {}): Promise<Outcome<Recorded<RESULT>>> {
@@ -165,7 +161,7 @@ class DefaultRunner implements Runner {
     const runId = options.runId === undefined && !this.#options.store ? `run-${randomUUID()}` : checkRunId(options.runId)
     this.#refuseSecrets(runId, options.threadId)
     if (this.#options.isPlain && options.limits === undefined && options.retry === undefined && options.timeouts === undefined) return this.#runPlain(known, runId, input, options) as Promise<Outcome<Recorded<RESULT>>>
-    return this.#drive(options, {
+    return this.#driving.drive(options, {
       runId,
       start: { agent: known, input, ...(options.threadId !== undefined && { threadId: options.threadId }) },
     }) as Promise<Outcome<Recorded<RESULT>>>
@@ -173,7 +169,7 @@ class DefaultRunner implements Runner {
 
   async resume(runId: string, options: ResumeOptions = {}): Promise<Outcome> {
     checkCall('resume', options, RESUME)
-    return this.#drive(options, { runId: checkRunId(runId), ...(options.redo !== undefined && { redo: options.redo }) })
+    return this.#driving.drive(options, { runId: checkRunId(runId), ...(options.redo !== undefined && { redo: options.redo }) })
   }
 
   stream<INPUT, RESULT>(agent: Agent<INPUT, RESULT> | string, input: INPUT, options: RunOptions = {}): RunStream<Recorded<RESULT>> {
@@ -192,7 +188,7 @@ class DefaultRunner implements Runner {
   async resolve(runId: string, step: string, decision: DecisionInput, options: CallOptions & { readonly resume?: boolean } = {}): Promise<Outcome | undefined> {
     checkCall('resolve', options, RESOLVE)
     const { clock, secrets } = this.#options
-    await this.#counted(async () => {
+    await this.#driving.counted(async () => {
       await this.#ready()
       await decide(this.#store, checkRunId(runId), step, decision, clock.now(), secrets)
     })
@@ -204,7 +200,7 @@ class DefaultRunner implements Runner {
     checkCall('recover', options, RECOVER)
     count('concurrency of recover()', options.concurrency, 1)
     const host = this.#recovering('recover')
-    return this.#counted(() => sweep(host, options))
+    return this.#driving.counted(() => sweep(host, options))
   }
 
   start(options: StartOptions = {}): void {
@@ -224,8 +220,8 @@ class DefaultRunner implements Runner {
       store, clock, leaseMs, stallAfter,
       ready: () => this.#ready(),
       hasAgent: (name) => agents.has(name),
-      isDriven: (runId) => [...this.#driven.keys()].some(({ attempt }) => attempt.runId === runId),
-      drive: (runId, { onEvent, ...asked }) => this.#counted(() => this.#openAndDrive({ onEvent }, { runId, ...asked })),
+      isDriven: (runId) => this.#driving.has(runId),
+      drive: (runId, { onEvent, ...asked }) => this.#driving.driveIf({ onEvent }, { runId, ...asked }),
       mask: (value) => this.mask(value),
     }
   }
@@ -269,74 +265,10 @@ class DefaultRunner implements Runner {
 
   async #drain(): Promise<void> {
     this.#recovery?.stop()
-    await this.#stop([...this.#driven], CLOSED)
-    // What was still being opened is not driven any more.
-    while (this.#calls.size > 0) await Promise.allSettled(this.#calls)
+    await this.#driving.close()
     await this.#recovery?.done
     await this.#opened?.catch(() => {})
     await this.#store.close()
-  }
-
-  /** Lets running steps end within `drainMs`, and ends the attempts. */
-  async #stop(driven: readonly (readonly [OpenAttempt, Current])[], why: string): Promise<void> {
-    const { clock, drainMs } = this.#options
-    for (const [{ attempt }] of driven) attempt.draining = true
-    const over = new AbortController()
-    const settled = Promise.all(driven.map(([, current]) => current.drive?.settled()))
-    await Promise.race([settled, sleep(clock, drainMs, over.signal).catch(() => {})])
-    over.abort()
-    for (const [{ attempt }] of driven) attempt.abort(stopped(attempt.runId, why))
-  }
-
-  /** `close` waits until the call is over. */
-  async #counted<T>(call: () => Promise<T>): Promise<T> {
-    const done = call()
-    this.#calls.add(done)
-    try {
-      return await done
-    } finally {
-      this.#calls.delete(done)
-    }
-  }
-
-  async #drive(options: CallOptions, asked: Pick<Request, 'runId' | 'start' | 'redo'>): Promise<Outcome> {
-    return (await this.#counted(() => this.#openAndDrive(options, asked)))!
-  }
-
-  /** undefined: the run is not one to go on with, as it was asked. */
-  async #openAndDrive(options: CallOptions, { drain, ...asked }: Pick<Request, 'runId' | 'start' | 'redo' | 'isStill'> & Pick<DriveOptions, 'drain'>): Promise<Outcome | undefined> {
-    options.signal?.throwIfAborted()
-    const inCall = { ...this.#options, policies: policiesOfCall(this.#options.policies, options) }
-    await this.#ready()
-    const { redaction } = this.#options
-    const tell = both(this.#options.onEvent, options.onEvent)
-    const onEvent = redaction ? masked(tell, redaction) : tell
-    const opened = await open(this.#store, inCall, { ...asked, allowMismatch: options.allowMismatch ?? false, force: options.force ?? false, ...(options.limits && { limits: options.limits }), onEvent })
-    if (opened.type === 'left') return undefined
-    if (opened.type === 'ended') return opened.outcome
-    const { attempt } = opened.attempt
-    const onAbort = (): void => {
-      attempt.isCancelled = true
-      attempt.abort(options.signal!.reason)
-    }
-    if (options.signal?.aborted) onAbort()
-    options.signal?.addEventListener('abort', onAbort, { once: true })
-    const current: Current = {}
-    const onDrain = (): void => void this.#stop([[opened.attempt, current]], SWEEP_STOPPED)
-    drain?.addEventListener('abort', onDrain, { once: true })
-    // Closed while it was opened: nothing of it has begun.
-    if (this.#closed || drain?.aborted) attempt.abort(stopped(attempt.runId, this.#closed ? CLOSED : SWEEP_STOPPED))
-    this.#driven.set(opened.attempt, current)
-    const uncount = countDriven()
-    try {
-      const outcome = await driveAttempt(opened.attempt, current)
-      return outcome.status === 'suspended' && redaction ? redaction.event(outcome) : outcome
-    } finally {
-      uncount()
-      this.#driven.delete(opened.attempt)
-      options.signal?.removeEventListener('abort', onAbort)
-      drain?.removeEventListener('abort', onDrain)
-    }
   }
 
   async #runPlain(agent: AnyAgent, runId: string, input: unknown, { signal }: CallOptions): Promise<Outcome> {
@@ -386,31 +318,5 @@ class DefaultRunner implements Runner {
 
   async #end(row: RunRow): Promise<Outcome> {
     return endedOutcome(row.runId, whole(row.runId, await this.#entries(row.runId), this.#options.secrets))
-  }
-}
-
-const CLOSED = 'its runner was closed'
-const SWEEP_STOPPED = 'the sweep that drove it was stopped'
-
-/** Ends an attempt whose run another runner may go on with at once. */
-const stopped = (runId: string, why: string): HoldfastError => new HoldfastError('RUNNER_CLOSED', why, { runId })
-
-/** What cannot be masked is not shown; that is no reason to end a run. */
-function masked(tell: (event: StampedEvent) => void, redaction: Redaction): (event: StampedEvent) => void {
-  return (event) => {
-    let shown: StampedEvent
-    try {
-      shown = redaction.event(event)
-    } catch {
-      return
-    }
-    tell(shown)
-  }
-}
-
-function both<E>(first: ((event: E) => unknown) | undefined, second: ((event: E) => unknown) | undefined): (event: E) => void {
-  return (event) => {
-    notify(first, event)
-    notify(second, event)
   }
 }
