@@ -62,13 +62,13 @@ export function readLink(runId: string, row: StoredEntry, tip: Tip, formats: For
   // What stores/encrypted writes: its key is needed before anything else can be said.
   if (plain?.type === 'encrypted') return fault('encrypted', `it is encrypted with the key "${String(plain['key'])}"`)
   // Before the checksum: a newer build may reckon it in another way.
-  if (format > formats.newest) return fault('format', `it was written in format ${format}, this build reads up to ${formats.newest}`)
+  if (format > formats.newest && Number.isInteger(format)) return fault('format', `it was written in format ${format}, this build reads up to ${formats.newest}`)
   if (!tip.isUnknown && row.sum !== sumOf(tip, row.body)) return fault('checksum', 'its checksum does not match')
   if (!plain) return fault('not-an-entry', 'it is not an entry')
   if (!Number.isInteger(format) || format < 1) return fault('schema', `there is no format ${format}`)
   const entry = migrated(plain, row.seq, format, formats)
   let codecFault: string | undefined
-  const schemaFault = entryFault(entry, (value, path) => (codecFault = encodedFault(value, path)))
+  const schemaFault = entryFault(entry, (value, path) => (codecFault = encodedFault(value, path, plain['secrets'])))
   if (schemaFault !== undefined) return fault(codecFault === undefined ? 'schema' : 'codec', schemaFault)
   if ((entry.type === 'run-created') !== (row.seq === 1)) return fault('schema', row.seq === 1 ? 'it is not the creation of a run' : 'it is the creation of a run')
   if (entry.type === 'run-created' && entry['runId'] !== runId) return fault('other-run', `it begins the journal of run ${JSON.stringify(entry['runId'])}`)

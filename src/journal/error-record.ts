@@ -30,7 +30,7 @@ export class ErrorRecord {
 const builtIn: Readonly<Record<string, ErrorConstructor>> = {
   TypeError, RangeError, SyntaxError, ReferenceError, URIError, EvalError, AggregateError: AggregateError as unknown as ErrorConstructor,
 }
-const holdfastMark = 'holdfast.error'
+export const HOLDFAST_MARK = 'holdfast.error'
 const keptApart = new Set(['name', 'message', 'stack'])
 
 /** `copy` puts a copy of the error's property `key` into an object, or does nothing where it cannot be stored. */
@@ -65,7 +65,7 @@ export function reviveError(data: ErrorData): Error {
 }
 
 function make({ message, type, marks, own }: ErrorData): Error {
-  if (marks?.includes(holdfastMark)) {
+  if (marks?.includes(HOLDFAST_MARK)) {
     // The message is the whole one already: given the advice as well, the constructor would add it a second time.
     const code = (own as { code?: unknown } | undefined)?.code
     if (typeof code !== 'string') throw new TypeError('an error of Holdfast without its code')

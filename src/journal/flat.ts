@@ -1,6 +1,7 @@
 /** devalue's flat form (a list of parts that refer to each other by number), with a closed set of types. */
 import { stringify, unflatten } from 'devalue'
 import { type ErrorData, ErrorRecord, reviveError } from './error-record.ts'
+import { partFault } from './flat-part.ts'
 import { type JsonValue, MAX_DEPTH, setOwn } from './json.ts'
 import type { Snapshot } from './snapshot.ts'
 import { corrupt, formatPath, itemSegment, keySegment, type Segment } from './value-error.ts'
@@ -62,8 +63,11 @@ function visitItems(part: readonly JsonValue[], visit: Visit): void {
   else part.forEach((reference, i) => reference === HOLE || visit(i, reference))
 }
 
-/** Throws STORE_CORRUPT with the path for what {@link flatten} does not write: an unknown type, a reference to nothing, or to what contains it. */
-export function checkFlat(flat: JsonValue, path: string): void {
+/**
+ * Throws STORE_CORRUPT with the path for what {@link flatten} does not write: an unknown type, a reference to nothing, or to what contains
+ * it, a part that cannot be made. `isHidden`: texts that are not whole, as they hold the name of a secret.
+ */
+export function checkFlat(flat: JsonValue, path: string, isHidden: (text: string) => boolean = () => false): void {
   if (typeof flat === 'number') {
     if (isReference(flat, 0)) return
     throw corrupt(`${path} cannot be decoded: ${flat} stands for nothing`)
@@ -80,6 +84,11 @@ export function checkFlat(flat: JsonValue, path: string): void {
   })
   const depth = depthOf(inside, (index) => corrupt(`${path + pathOf(flat, index)} refers back to what contains it`))
   if (depth > MAX_PARTS_DEEP) throw corrupt(`${path} is nested too deep`)
+  const at = (reference: JsonValue | undefined): JsonValue | undefined => (typeof reference === 'number' ? flat[reference] : undefined)
+  for (const [index, part] of flat.entries()) {
+    const fault = partFault(part, at, isHidden)
+    if (fault !== undefined) throw corrupt(`${path + pathOf(flat, index)} ${fault}`)
+  }
 }
 
 /** An error takes three parts for one level of the value that was encoded, an object with a key `__proto__` as well. */

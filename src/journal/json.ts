@@ -26,6 +26,13 @@ export function isDeeper(value: unknown, levels: number): boolean {
   return false
 }
 
+/** Whether all numbers are: JSON text may hold one that is too large to be read as such. Recursive: ask {@link isDeeper} first. */
+export function isFinite(value: JsonValue): boolean {
+  if (typeof value === 'number') return Number.isFinite(value)
+  if (typeof value !== 'object' || value === null) return true
+  return (Array.isArray(value) ? (value as readonly JsonValue[]) : Object.values(value)).every(isFinite)
+}
+
 /** A copy that shares no object with `value`. Throws a RangeError beyond {@link MAX_DEPTH}. */
 export function copyJson(value: JsonValue, depth = 0): JsonValue {
   if (typeof value !== 'object' || value === null) return value

@@ -47,7 +47,7 @@ export function readMessage(runId: string, { seq, body }: InboxMessage): Message
     throw new HoldfastError('STORE_NEWER', `${place} was written in format ${format}, this build reads up to ${FORMAT}`, { runId, advice: 'Update holdfast; nothing was changed' })
   }
   if (!isWhole(runId, body)) throw damagedMessage(runId, seq, 'its checksum does not match')
-  const fault = messageFault(message, encodedFault)
+  const fault = messageFault(message, (value, path) => encodedFault(value, path, (message as { readonly secrets?: unknown }).secrets))
   if (fault !== undefined) throw damagedMessage(runId, seq, fault)
   return message as Message
 }

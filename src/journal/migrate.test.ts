@@ -73,7 +73,7 @@ describe('a journal of an older format', () => {
       .toThrow(expect.objectContaining({ code: 'STORE_NEWER', message: expect.stringContaining('entry 3 of run "r1": it was written in format 4, this build reads up to 3') }))
   })
 
-  it.each([0, -1, 1.5])('is damaged when no build ever wrote its format: %d', (format) => {
+  it.each([0, -1, 1.5, 3.5])('is damaged when no build ever wrote its format: %d', (format) => {
     expect(() => read([{ ...created, format, name: 'desk' }])).toThrow(expect.objectContaining({ code: 'STORE_CORRUPT', message: expect.stringContaining(`there is no format ${format}`) }))
   })
 })

@@ -25,7 +25,7 @@ export async function readJournal(store: Store, row: RunRow): Promise<Journal> {
   const ends = journal.tip.seq
   if (ends >= Math.max(1, row.lastSeq)) return journal
   if (!(await store.get(runId))) throw new HoldfastError('UNKNOWN_RUN', `run "${runId}" was removed meanwhile`, { runId, advice: 'Look at list()' })
-  throw damaged(runId, ends + 1, `it is missing: the journal ends at entry ${ends}, it had ${row.lastSeq}`)
+  throw damaged(runId, ends + 1, `it is missing: the journal ${ends === 0 ? 'has no entry' : `ends at entry ${ends}`}, it had ${Math.max(1, row.lastSeq)}`)
 }
 
 /**

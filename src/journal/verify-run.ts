@@ -74,7 +74,7 @@ export function verifyRun(row: RunRow | UnreadableRow, stored: readonly (Opened<
   }
   if ('fault' in row) found(null, 'store', row.fault)
   else {
-    if (tip.seq < Math.max(1, row.lastSeq)) found(tip.seq + 1, 'missing', `the journal ends at entry ${tip.seq}, it had ${row.lastSeq}`)
+    if (tip.seq < Math.max(1, row.lastSeq)) found(tip.seq + 1, 'missing', `the journal ${tip.seq === 0 ? 'has no entry' : `ends at entry ${tip.seq}`}, it had ${Math.max(1, row.lastSeq)}`)
     if (findings.length === 0) for (const message of rowFaults(row, entries)) found(null, 'row', message)
   }
   inbox.forEach((message, i) => {

@@ -23,7 +23,7 @@ export const journal: readonly Mutant[] = [
     rule: 'R15',
     wrong: 'A damaged journal is read as if it were whole.',
     file: 'src/journal/chain.ts',
-    edits: [{ from: 'if (row.sum !== sumOf(tip, row.body))', to: "if (row.sum === '' && tip.sum !== '')" }],
+    edits: [{ from: '&& row.sum !== sumOf(tip, row.body))', to: "&& row.sum === '' && tip.sum !== '')" }],
     caughtBy: { file: 'src/journal/chain.test.ts', name: 'finds every single character that was changed' },
   },
   {
@@ -55,7 +55,7 @@ export const journal: readonly Mutant[] = [
     rule: 'R15',
     wrong: 'A value that refers back to itself, or nests for ever, is let in.',
     file: 'src/journal/chain.ts',
-    edits: [{ from: '(codecFault = encodedFault(value, path))', to: '(value === path ? (codecFault = encodedFault(value, path)) : undefined)' }],
+    edits: [{ from: "(codecFault = encodedFault(value, path, plain['secrets']))", to: '(value === path ? (codecFault = encodedFault(value, path)) : undefined)' }],
     caughtBy: { file: 'src/journal/verify-run.test.ts', name: 'finds an unknown codec, with its place' },
   },
   {
