@@ -285,6 +285,16 @@ export interface InboxTaken extends At {
   readonly step?: string
 }
 
+/** The next try of a step is waited for, and not made before `until` (ms since the epoch), whoever drives the run: a wait may outlive its process. */
+export interface RetryAfter extends At {
+  readonly type: 'retry-after'
+  readonly step: string
+  readonly message: string
+  readonly until: number
+  /** Tries used so far; 0: the step has failed for good, and begins anew when its run is driven again. */
+  readonly tries: number
+}
+
 export interface RunSuspended extends At {
   readonly type: 'suspended'
   readonly reasons: readonly SuspendReason[]
@@ -322,6 +332,7 @@ export type Entry =
   | DecisionTaken
   | EffectConsumed
   | InboxTaken
+  | RetryAfter
   | RunSuspended
   | RunEnded
   | Warned

@@ -74,6 +74,7 @@ const ENTRIES: Variants<Entry> = {
   'decision': { inbox: atLeast(1), step: text, effect, fingerprint: text, since: position, decision },
   'consumed': { step: text, effects: list(text), passed: optional(list(text)), decisions: list(atLeast(1)) },
   'inbox-taken': { seq: atLeast(1), step: optional(text) },
+  'retry-after': { step: text, message: text, until: number, tries: count },
   'suspended': { reasons: list(reason), resumeAt: nullable(number) },
   'run-ended': { status: oneOf('completed', 'failed', 'cancelled'), result: optional(encoded), error: optional(encoded), reason: optional(text) },
   // Codes are for people: a new one needs no new format.

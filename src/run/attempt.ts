@@ -66,7 +66,7 @@ export class Attempt {
   readonly #controller = new AbortController()
   /** Tries that steps have used in earlier drives of this attempt: they share one budget. */
   readonly triesUsed = new Map<string, number>()
-  /** Steps that may not be tried again yet, as the former attempt was told. */
+  /** By turn, steps that may not be tried again yet, as this attempt or a former one was told. */
   readonly #notBefore = new Map<string, Delayed>()
   /** Steps whose work is no longer waited for and has not come to an end. */
   readonly abandoned = new Set<string>()
@@ -157,21 +157,23 @@ export class Attempt {
   /** Remembers how attempts ended, and what they left for the next one, from their entries. */
   noteAttempt(entry: Entry): void {
     if (entry.type === 'attempt-started') this.#attempts.set(entry.token, { at: entry.at, former: entry.former })
-    if (entry.type !== 'suspended') return
-    this.#notBefore.clear()
-    for (const reason of entry.reasons) if (reason.type === 'retry-after') this.delay(reason)
+    if (entry.type === 'retry-after') this.delay(entry)
+    if (entry.type === 'suspended') for (const reason of entry.reasons) if (reason.type === 'retry-after') this.delay(reason)
+    // What has an end has used up its tries, or has all of them again when its run is driven again; a time that the other side gave holds all the same.
+    if (entry.type === 'step-ended') this.triesUsed.delete(entry.step.id)
+    if (entry.type === 'run-ended') this.triesUsed.clear()
   }
 
   /** A step may not be tried before its time, whoever drives it. */
-  delay(reason: Delayed): void {
-    this.#notBefore.set(reason.step, reason)
-    this.triesUsed.set(reason.step, reason.tries)
+  delay({ step, message, until, tries }: Pick<Delayed, 'step' | 'message' | 'until' | 'tries'>): void {
+    this.#notBefore.set(turnOf(step), { type: 'retry-after', step, message, until, tries })
+    this.triesUsed.set(step, tries)
   }
 
   /** Why a step may not be tried yet; undefined: it may. */
   delayOf(step: string): Delayed | undefined {
-    const delayed = this.#notBefore.get(step)
-    return delayed && delayed.until > this.clock.now() ? delayed : undefined
+    const delayed = this.#notBefore.get(turnOf(step))
+    return delayed && delayed.until > this.clock.now() ? { ...delayed, step } : undefined
   }
 
   /**

@@ -12,7 +12,7 @@ import { turnOf } from '../replay/identity.ts'
 import { effectAfter } from './after-error.ts'
 import { inContext } from './current.ts'
 import type { Drive } from './drive.ts'
-import { delayed, driveAgain, retryOf, tooLate, type FailedExecution } from './long-wait.ts'
+import { delayed, driveAgain, noteHint, noteWait, notYet, retryOf, tooLate, type FailedExecution } from './long-wait.ts'
 import { failed, isLost, isTooLarge, messageOf, skippedOutcome, stored, unknown, unknownOutcome } from './outcome.ts'
 import { consumed, encodedInput, modelParts, record, recordName } from './record.ts'
 import { onLate, reconcile } from './settle.ts'
@@ -28,7 +28,10 @@ export async function performLive(drive: Drive, ticket: Ticket, spec: StepSpec):
     if (delayed) {
       const leftMs = delayed.until - attempt.clock.now()
       if (delayed.until >= attempt.budget.limits.deadline) return tooLate(drive, ticket, delayed.until)
-      if (leftMs > spec.retry.inlineWaitMs || delayed.until >= attempt.budget.ends) return drive.hold(ticket, delayed, delayed.until)
+      if (leftMs > spec.retry.inlineWaitMs || delayed.until >= attempt.budget.ends) {
+        if (retryOf(drive, spec).onLongWait === 'suspend') return drive.hold(ticket, delayed, delayed.until)
+        return record(drive, ticket, spec, { outcome: failed(notYet(drive, ticket, delayed)), asked: [] }, { tries: 0, ms: 0 })
+      }
       await sleep(attempt.clock, leftMs, attempt.signal).catch(() => {})
       continue
     }
@@ -131,8 +134,11 @@ async function start(drive: Drive, ticket: Ticket, spec: StepSpec, consumes: Con
     label: spec.label,
     mayRetry: spec.mayRetry && (() => spec.mayRetry!()),
     onTimeout: (event) => attempt.emit({ type: 'step-timeout', ...ofStep(ticket.ref), ...event }),
-    onRetry: ({ try: number, delayMs, classification, error }) =>
-      attempt.emit({ type: 'retry-wait', ...ofStep(ticket.ref), try: number, delayMs, category: classification.category, message: messageOf(error) }),
+    onRetry: (event) => {
+      const { try: number, delayMs, classification, error } = event
+      noteWait(drive, ticket, spec, event)
+      attempt.emit({ type: 'retry-wait', ...ofStep(ticket.ref), try: number, delayMs, category: classification.category, message: messageOf(error) })
+    },
     onIgnored: (what) => attempt.warnOnce('RETRY_HOOK_FAILED', `${spec.label}: ${what}`, ticket.ref.id),
     onLate: (late) => onLate(drive, ticket, spec, late),
   })
@@ -215,11 +221,13 @@ async function finish(drive: Drive, ticket: Ticket, spec: StepSpec, execution: E
   }
   // The attempt ended around it: nothing was decided about the step. If it has effects, its `started` says the rest.
   if (execution.ending === 'cancelled' && attempt.signal.aborted) return leftOpen(drive, ticket, spec, 'cancelled')
+  if (execution.ending !== 'passed-on') noteHint(drive, ticket, spec, execution)
   // The run's time is over: its drive ends, and nothing is decided about its steps.
   if (execution.ending === 'deadline' && attempt.budget.over) return leftOpen(drive, ticket, spec, 'timeout')
   if (execution.error instanceof SurroundingsEnded) return drive.ended(ticket, { outcome: failed(execution.error), asked: [] }, undefined)
   const again = execution.ending === 'passed-on' && tries < spec.retry.maxAttempts ? driveAgain(drive, ticket, spec, execution) : undefined
   if (again === true) return
+  if (execution.ending === 'passed-on') noteHint(drive, ticket, spec, { ...execution, ...(again !== undefined && { resumeAt: again }) })
   if (execution.abandoned) attempt.abandoned.add(ticket.ref.id)
   const isTimeout = HoldfastError.isInstance(execution.error) && execution.error.code === 'STEP_TIMEOUT'
   const cause = spec.claim.effect && doubtAfter(drive, ticket, spec, execution, isTimeout)

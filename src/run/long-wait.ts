@@ -1,7 +1,8 @@
 /** Waits that are longer than what is waited in the process, or than the run has time (R10, R11). */
 import { notify } from '../core/notify.ts'
+import { HoldfastError } from '../errors.ts'
 import type { SuspendReason } from '../journal/entry.ts'
-import { nextDelay, type Execution, type ResolvedRetry } from '../reliability/index.ts'
+import { nextDelay, type Execution, type ResolvedRetry, type RetryEvent } from '../reliability/index.ts'
 import type { Ticket } from '../replay/claim.ts'
 import type { Drive } from './drive.ts'
 import { messageOf } from './outcome.ts'
@@ -12,13 +13,35 @@ export type FailedExecution = Execution<unknown> & { readonly type: 'failed' }
 /** A run that nobody keeps cannot be suspended until then. */
 export const retryOf = ({ attempt }: Drive, { retry }: StepSpec): ResolvedRetry => (attempt.policies.isKept ? retry : { ...retry, onLongWait: 'fail' })
 
-/** The step may not be tried again before `until`, also where the handler is driven again in this attempt. */
-export function delayed({ attempt }: Drive, { ref }: Ticket, { label }: StepSpec, { error, tries }: Exclude<Execution<unknown>, { type: 'ok' }>, until: number): SuspendReason {
+/** A shorter wait that nobody asked for is not worth a record, ms. */
+const WORTH_A_RECORD_MS = 1_000
+
+/** The step may not be tried again before `until`, whoever drives the run: in this attempt, also after `step-reset`, and in a later one. */
+export function delayed({ attempt }: Drive, { ref }: Ticket, { label }: StepSpec, { error, tries }: { readonly error: unknown; readonly tries: number }, until: number): SuspendReason {
   const message = `${label} may be tried again at ${new Date(until).toISOString()}: ${messageOf(error)}`
   const reason = { type: 'retry-after', step: ref.id, message, until, tries } as const
   attempt.delay(reason)
+  // Where it cannot be written, the wait goes on all the same.
+  attempt.write([reason]).catch(() => {})
   return reason
 }
+
+/** A wait in the process may outlive it: killed, aborted or closed, the run goes on in another one, which must not ask earlier. */
+export function noteWait(drive: Drive, ticket: Ticket, spec: StepSpec, { delayMs, classification, error, try: tries }: RetryEvent): void {
+  if (classification.retryAfterMs !== null || delayMs >= WORTH_A_RECORD_MS) delayed(drive, ticket, spec, { error, tries }, drive.attempt.clock.now() + delayMs)
+}
+
+/** The step has failed, and the other side has said from when on it may be asked again: that holds for who drives the run again at once, too. */
+export function noteHint(drive: Drive, ticket: Ticket, spec: StepSpec, { error, tries, ending, classification, resumeAt }: FailedExecution): void {
+  const { retryAfterMs } = classification
+  if (retryAfterMs === null || retryAfterMs === 0) return
+  // What could not be tried again in the time of the run has no record: under a later deadline it goes on with the tries that are left.
+  delayed(drive, ticket, spec, { error, tries: ending === 'deadline' ? tries : 0 }, resumeAt ?? drive.attempt.clock.now() + retryAfterMs)
+}
+
+/** It may not be tried yet, and its policy does not suspend a run for that. */
+export const notYet = ({ attempt }: Drive, { ref }: Ticket, { message }: SuspendReason): HoldfastError =>
+  new HoldfastError('STEP_FAILED', message, { runId: attempt.runId, step: ref.id })
 
 /** The wait ends behind the deadline of the run, which does not stand still. */
 export function tooLate(drive: Drive, { ref }: Ticket, until: number, cause?: unknown): void {
@@ -39,6 +62,7 @@ export function driveAgain(drive: Drive, ticket: Ticket, spec: StepSpec, executi
   const isLong = delayMs > retry.inlineWaitMs || until >= attempt.budget.ends
   if (isLong && retry.onLongWait === 'fail') return until
   attempt.triesUsed.set(ticket.ref.id, tries)
+  if (!isLong) noteWait(drive, ticket, spec, { label: spec.label, delayMs, classification, error, try: tries })
   attempt.emit({ type: 'step-reset', ...ofStep(ticket.ref), tries, delayMs, category: classification.category, message: messageOf(error) })
   if (isLong && until >= attempt.budget.limits.deadline) tooLate(drive, ticket, until, error)
   else if (isLong) drive.end({ type: 'suspended', reasons: [delayed(drive, ticket, spec, execution, until)], resumeAt: until })
