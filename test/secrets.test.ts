@@ -123,6 +123,21 @@ describe.each(STORES)('in a $kind store', ({ make }) => {
     expect(await place.bytes()).not.toContain(key)
   })
 
+  it('a step in doubt whose name holds a secret is not repeated under a new value of it', async () => {
+    let key = KEY
+    let calls = 0
+    const agent = defineAgent('a', (run) => run.step(`post to https://hooks.test/${key}`, () => { calls++; throw Object.assign(new Error('reset'), { code: 'ECONNRESET' }) }))
+    const open = (): ReturnType<typeof createRunner> => createRunner({ agents: [agent], store: place.open(), secrets: { KEY: key }, ...quick })
+    const runner = open()
+    await expect(runner.run(agent, {}, { runId: 'r' })).rejects.toThrow(/reset/)
+    await runner.close()
+    key = 'rotated_in_the_meantime'
+    const again = open()
+    expect(await again.resume('r')).toMatchObject({ status: 'suspended', reasons: [{ type: 'in-doubt', tool: 'post to https://hooks.test/{{secret:KEY}}' }] })
+    expect(calls).toBe(1)
+    await again.close()
+  })
+
   it('a secret that is not given any more: SECRET_MISSING with its name, before the handler starts, and nothing is changed', async () => {
     let handled = 0
     const agent = defineAgent('a', async (run) => {

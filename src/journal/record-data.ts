@@ -1,6 +1,7 @@
 /** The parts of a record (an entry of a journal, a message of an inbox) that hold what users' code gave: encoded values, and texts for people. */
 import type { Encoded } from './codec.ts'
 import { type JsonValue, setOwn } from './json.ts'
+import type { TextOf } from './secret-forms.ts'
 
 export interface Change {
   /** For each encoded value; `field` is the record's name for it, such as `input` or `outcome.value`. */
@@ -41,8 +42,11 @@ function isEncoded(node: object): node is Encoded {
   return keys.length === 1 && (keys[0] === 'json' || keys[0] === 'devalue')
 }
 
+/** Gives the text to put in place of another. `flags`: of a RegExp. */
+export type ChangeText = (text: string, of: TextOf, flags: string) => string
+
 /** An encoded value with each of its texts changed: strings, keys, and what a URL or RegExp is made of; never the names of types, dates, numbers or bytes. */
-export function changeTexts(encoded: Encoded, change: (text: string) => string): Encoded {
+export function changeTexts(encoded: Encoded, change: ChangeText): Encoded {
   if ('json' in encoded) return { json: texts(encoded.json, change) }
   const flat = encoded.devalue
   if (!Array.isArray(flat)) return encoded
@@ -56,23 +60,23 @@ export function asTexts(encoded: Encoded, meant: (text: string) => boolean): Enc
   return { devalue: flat.map((part: JsonValue) => (Array.isArray(part) && isOfText(part) && meant(part[1]) ? part[1] : part)) }
 }
 
-const isOfText = (part: readonly JsonValue[]): part is readonly [JsonValue, string, ...JsonValue[]] =>
+const isOfText = (part: readonly JsonValue[]): part is readonly ['URL' | 'RegExp', string, ...JsonValue[]] =>
   (part[0] === 'URL' || part[0] === 'RegExp') && typeof part[1] === 'string'
 
 /** One part of devalue's flat form: its items and properties refer to other parts, by number. */
-function flatPart(part: JsonValue, change: (text: string) => string): JsonValue {
+function flatPart(part: JsonValue, change: ChangeText): JsonValue {
   if (!Array.isArray(part)) return texts(part, change)
   const list = part as readonly JsonValue[]
   if (!isOfText(list)) return part
   const [type, text, ...rest] = list
-  return [type, change(text), ...rest]
+  return [type, change(text, type, String(rest[0] ?? '')), ...rest]
 }
 
-function texts(value: JsonValue, change: (text: string) => string): JsonValue {
-  if (typeof value === 'string') return change(value)
+function texts(value: JsonValue, change: ChangeText): JsonValue {
+  if (typeof value === 'string') return change(value, 'text', '')
   if (typeof value !== 'object' || value === null) return value
   if (Array.isArray(value)) return value.map((item: JsonValue) => texts(item, change))
   const copy = {}
-  for (const [key, item] of Object.entries(value)) setOwn(copy, change(key), texts(item, change))
+  for (const [key, item] of Object.entries(value)) setOwn(copy, change(key, 'text', ''), texts(item, change))
   return copy
 }

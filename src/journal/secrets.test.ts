@@ -36,7 +36,7 @@ describe('a secret', () => {
     expect(back()).toStrictEqual(decode(encode(value)))
   })
 
-  it.each(holding.filter(([what]) => !what.includes('RegExp')))('%s that was changed since is read with its new value, in the form that fits, and asks for the same', (_what, value) => {
+  it.each(holding)('%s that was changed since is read with its new value, in the form that fits, and asks for the same', (_what, value) => {
     const [key, odd] = ['another "key" altogether', 'a plain one']
     const by = Secrets.of({ KEY: key, ODD: odd })!
     const changed = stored(value).back(by)
@@ -111,7 +111,7 @@ describe('a URL or RegExp that holds a secret', () => {
   })
 
   it('is a text to who has not: with the name in it, it need be none', () => {
-    expect(decode(legible(record).input)).toStrictEqual({ url: 'https://{{secret:HOST}}.test/a', pattern: 'x{{secret:GROUP}}+', other: value.other })
+    expect(decode(legible(record).input)).toStrictEqual({ url: 'https://{{secret:HOST|uri}}.test/a', pattern: 'x{{secret:GROUP}}+', other: value.other })
     expect(legible({ type: 'x', input: encode(value) })).toEqual({ type: 'x', input: encode(value) })
   })
 })
@@ -138,5 +138,45 @@ describe('what is given as secrets', () => {
   it('may be none', () => {
     expect(Secrets.of(undefined)).toBeUndefined()
     expect(Secrets.of({})).toBeUndefined()
+  })
+})
+
+describe('a URL or RegExp whose secret was changed since', () => {
+  const made: readonly (readonly [string, (secret: string) => URL | RegExp, (value: URL | RegExp) => string])[] = [
+    ['user', (s) => new URL(`https://u:${s}@a.b/`), (url) => decodeURIComponent((url as URL).password)],
+    ['path', (s) => new URL(`https://a.b/${s}/c`), (url) => decodeURIComponent((url as URL).pathname.slice(1, -2))],
+    ['query', (s) => new URL(`https://a.b/?k=${s}&l=1`), (url) => (url as URL).searchParams.get('k')!],
+    ['fragment', (s) => new URL(`https://a.b/#${s}`), (url) => decodeURIComponent((url as URL).hash.slice(1))],
+  ]
+  const NEW = 'a b/?#(c[d]&"e%zz+\\'
+  it.each(made)('holds the new value, whatever is in it, in its %s', (_, make, read) => {
+    const back = stored({ at: make('sk-live-abcdefghij') }, Secrets.of({ K: 'sk-live-abcdefghij' })).back(Secrets.of({ K: NEW })) as { at: URL }
+    expect(read(back.at)).toBe(NEW)
+  })
+
+  it('matches the new value, as a RegExp', () => {
+    for (const old of ['sk-live-abcdefghij', 'with.dots(and)', String.raw`back\slash`]) {
+      const source = new RegExp(`^${old.replaceAll(/[.()\\]/g, String.raw`\$&`)}$`, 'u')
+      const { at } = stored({ at: source }, Secrets.of({ K: old })).back(Secrets.of({ K: NEW })) as { at: RegExp }
+      expect([at.test(NEW), at.test('sk')]).toEqual([true, false])
+    }
+  })
+
+  it.each(['pass&word+$,1', 'p@ss: word;=', 'a|b^c`d{e}', "it's(a)*~!"])('is hidden as a URL writes it, and whole again: %s', (odd) => {
+    const by = Secrets.of({ K: odd })!
+    const urls = [new URL('https://a.b/'), new URL('https://a.b/'), new URL('https://a.b/')]
+    urls[0]!.password = odd
+    urls[1]!.pathname = `/x/${odd}`
+    urls[2]!.search = `?${odd}`
+    const { body, back } = stored({ urls, texts: urls.map(String) }, by)
+    for (const { password, pathname, search } of urls) for (const text of [password, pathname.slice(3), search.slice(1)]) if (text !== '') expect(body).not.toContain(text)
+    expect(back()).toStrictEqual(decode(encode({ urls, texts: urls.map(String) })))
+  })
+
+  it('is refused with the name of the secret, and not taken for damage, where no form of the new value fits', () => {
+    const old = 'internal-host-7'
+    const { back } = stored({ url: new URL(`https://${old}.test/`) }, Secrets.of({ HOST: old }))
+    expect(() => back(Secrets.of({ HOST: 'no host at all' }))).toThrow(expect.objectContaining({ code: 'SECRET_MISSING', message: expect.stringMatching(/holds a URL with the secret HOST in it.*Nothing is damaged/) }))
+    expect(String((back(Secrets.of({ HOST: 'other-host-8' })) as { url: URL }).url)).toBe('https://other-host-8.test/')
   })
 })

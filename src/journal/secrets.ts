@@ -3,8 +3,9 @@
  * of the names, so that a secret that was changed in the meantime changes nothing that was recorded.
  */
 import { HoldfastError } from '../errors.ts'
+import { isPattern } from './flat-part.ts'
 import { asTexts, changeData, changeTexts, type Change } from './record-data.ts'
-import { FORMS, inJson, isForm, type SecretForm, written } from './secret-forms.ts'
+import { fittingForm, FORMS, inJson, isForm, safestForm, type SecretForm, type TextOf, written } from './secret-forms.ts'
 
 /** Shorter ones occur by chance, or can be guessed from what is left around them. */
 export const MIN_SECRET_LENGTH = 8
@@ -98,8 +99,7 @@ export class Secrets {
     const body = JSON.stringify(record)
     if (!this.#inBody.test(body)) return body
     const opening = freeOpening(body)
-    const replace = (text: string): string => this.#replaced(text, opening)
-    const data: Change = { encoded: (value) => changeTexts(value, replace), text: replace }
+    const data: Change = { encoded: (value) => changeTexts(value, (text, of) => this.#replaced(text, opening, of)), text: (text) => this.#replaced(text, opening) }
     return JSON.stringify({ ...changeData(record, data), secrets: opening })
   }
 
@@ -107,12 +107,13 @@ export class Secrets {
     return this.#values.get(name)
   }
 
-  #replaced(text: string, opening: string): string {
+  #replaced(text: string, opening: string, of: TextOf = 'text'): string {
     let isJson: boolean | undefined
     return text.replaceAll(this.#inText, (match) => {
       const { name, form } = this.#found.get(match)!
       // What reads the same in both forms now need not do so under another value.
-      const as = form === '' && (isJson ??= isJsonText(text)) ? 'json' : form
+      const fitting = form === '' && of === 'text' && (isJson ??= isJsonText(text)) ? 'json' : fittingForm(this.#values.get(name)!, match, of)
+      const as = fitting ?? form
       return opening + name + (as === '' ? '' : `|${as}`) + CLOSING
     })
   }
@@ -129,13 +130,23 @@ export function unsealed<R extends object>(runId: string, record: R, secrets: Se
   if (typeof opening !== 'string') throw new HoldfastError('STORE_CORRUPT', `a record of run "${runId}" does not say how its secrets are written`, { runId })
   const missing = new Set<string>()
   const pattern = new RegExp(`${escaped(opening)}([A-Za-z][\\w.-]{0,63})(?:\\|(\\w+))?${escaped(CLOSING)}`, 'g')
-  const put = (text: string): string => text.replaceAll(pattern, (placeholder: string, name: string, form = '') => {
+  const unfit = new Map<string, TextOf>()
+  const put = (text: string, asItIs: SecretForm = ''): string => text.replaceAll(pattern, (placeholder: string, name: string, form = '') => {
     const value = secrets?.value(name)
     if (value === undefined || !isForm(form)) missing.add(name)
-    return value === undefined || !isForm(form) ? placeholder : written(value, form)
+    return value === undefined || !isForm(form) ? placeholder : written(value, form === '' ? asItIs : form)
   })
-  const whole = changeData(rest, { encoded: (value) => changeTexts(value, put), text: put })
+  const putIn = (text: string, of: TextOf, flags: string): string => {
+    const whole = put(text)
+    if (of === 'text' || missing.size > 0 || canMake(whole, of, flags)) return whole
+    const safer = put(text, safestForm(of))
+    if (!canMake(safer, of, flags)) for (const [, name] of text.matchAll(pattern)) unfit.set(name!, of)
+    return safer
+  }
+  const whole = changeData(rest, { encoded: (value) => changeTexts(value, putIn), text: (text) => put(text) })
   if (missing.size > 0) throw missingSecrets(runId, [...missing])
+  const [misfit] = unfit
+  if (misfit) throw misfitSecret(runId, ...misfit)
   return whole as R
 }
 
@@ -144,6 +155,14 @@ export function legible<R extends object>(record: R): R {
   const { secrets: opening } = record as Sealed
   if (typeof opening !== 'string') return record
   return changeData(record, { encoded: (value) => asTexts(value, (text) => text.includes(opening)), text: (text) => text })
+}
+
+const canMake = (text: string, of: Exclude<TextOf, 'text'>, flags: string): boolean => (of === 'URL' ? URL.canParse(text) : isPattern(text, flags))
+
+function misfitSecret(runId: string, name: string, of: TextOf): HoldfastError {
+  return new HoldfastError('SECRET_MISSING', `run "${runId}" holds a ${of} with the secret ${name} in it, and with the value that is given now it is none`, {
+    runId, advice: 'Nothing is damaged. Give the value that it had when the run recorded it',
+  })
 }
 
 function missingSecrets(runId: string, names: readonly string[]): HoldfastError {
