@@ -90,6 +90,8 @@ describe('what an error says about an effect: in doubt', () => {
     ['another one', named('CombinedError', '[Network] Failed to fetch', { networkError: new TypeError('Failed to fetch') })],
     ['a failure behind which cleaning up failed too', named('SuppressedError', 'x', { error: error('pool is closed'), suppressed: reset })],
     ['cleaning up that broke behind a refusal', named('SuppressedError', 'x', { error: reset, suppressed: error('x', { status: 409 }) })],
+    ['a group in which the last of many failures is a doubt', new AggregateError([...Array.from({ length: 40 }, () => error('declined')), reset])],
+    ['a group that is too large to look at', new AggregateError(Array.from({ length: 1_000 }, () => error('declined')))],
     ['a group in a group', new AggregateError([error('declined'), new AggregateError([error('x', { status: 404 }), reset])])],
     ['a call that is still being worked on', error('There is currently another in-progress request using this Idempotent Key', { statusCode: 409, code: 'idempotency_key_in_use', type: 'StripeIdempotencyError' })],
     ...DOUBTFUL_WORDS.map((text) => [`words: ${text}`, error(text)] as const),

@@ -14,8 +14,10 @@ export const isAfterError = (value: unknown): value is AfterError => value === '
 /** After these a call may have taken effect although it threw: also after an abort of its own making, which ends a request that was sent. */
 const DOUBTFUL: ReadonlySet<Category> = new Set<Category>(['network', 'timeout', 'overloaded', 'server', 'cancelled'])
 
-/** More members or pieces than this do not make the picture clearer. */
-const MAX = 16
+/** More pieces of a text than this do not make the picture clearer. */
+const MAX_PIECES = 16
+/** More failures than this, of one error and all that it holds, are not looked at: what the others say, nobody knows. */
+const MAX_MEMBERS = 64
 
 /**
  * What `error`, classified as `classification`, says where its tool says nothing. In doubt: the categories of R6; a failure of that kind among several,
@@ -23,7 +25,7 @@ const MAX = 16
  * cut, unreadable or late, also in words ("refund failed with 500"). All else is the tool's own word that it failed.
  */
 export function afterError(error: unknown, classification: Classification, classify: Classifier = classifyError): AfterError {
-  return isDoubt(error, classification, classify, { members: MAX }) ? 'in-doubt' : 'not-done'
+  return isDoubt(error, classification, classify, { members: MAX_MEMBERS }) ? 'in-doubt' : 'not-done'
 }
 
 function isDoubt(error: unknown, { category, evidence: { rule, ignored } }: Classification, classify: Classifier, left: { members: number }): boolean {
@@ -33,8 +35,7 @@ function isDoubt(error: unknown, { category, evidence: { rule, ignored } }: Clas
   if (rule.startsWith('rule:')) return false
   const layers = layersOf(error).map(({ value }) => value)
   for (const member of layers.flatMap(failuresIn)) {
-    if (left.members-- <= 0) break
-    if (isDoubt(member, classify(member), classify, left)) return true
+    if (left.members-- <= 0 || isDoubt(member, classify(member), classify, left)) return true
   }
   if (category === 'unknown') return layers.some((layer) => saysLost(layer) || wraps(layer))
   // Its client sent something, and what it says of the request may be about a later one: the redirect that the first one was answered with.
@@ -48,7 +49,7 @@ const SAID_BY_THE_OTHER_SIDE = /^(?:status|provider|sqlstate|stop|json-rpc|smtp)
 function failuresIn(value: unknown): readonly unknown[] {
   const errors = read(value, 'errors')
   const suppressed = namesOf(value).includes('SuppressedError') ? [read(value, 'suppressed'), read(value, 'error')] : []
-  return [...suppressed, ...(Array.isArray(errors) ? errors.slice(0, MAX) : [])]
+  return [...suppressed, ...(Array.isArray(errors) ? errors.slice(0, MAX_MEMBERS + 1) : [])]
 }
 
 /** A code of a system as a word of its own: not of a file called after it. */
@@ -57,9 +58,9 @@ const CODE = /(?<![\w./-])(?:E[A-Z]{4,}|(?:UND_ERR|ERR_HTTP2)_[A-Z_]+)(?![\w/-]|
 /** Whether the message of an error says what it wraps: by a code of the system, or behind a colon, as that says it itself. */
 function wraps(value: unknown): boolean {
   const text = textOf(value)
-  const codes = (text.match(CODE) ?? []).slice(0, MAX)
+  const codes = (text.match(CODE) ?? []).slice(0, MAX_PIECES)
   if (codes.some((code) => DOUBTFUL.has(bySystemCode(code, undefined)?.category ?? 'unknown'))) return true
-  const pieces = text.split(/:\s+/).slice(0, MAX)
+  const pieces = text.split(/:\s+/).slice(0, MAX_PIECES)
   // One word ("Invalid setting: timeout") may be anything.
   return pieces.some((piece, i) => i > 0 && /\S\s+\S/.test(piece) && DOUBTFUL.has(classifyError(new Error(pieces.slice(i).join(': '))).category))
 }

@@ -197,6 +197,17 @@ describe('classifyError: any value', () => {
     }
   })
 
+  it('is classified in under 50 ms when it is a group of groups of groups', () => {
+    const group = (depth: number): Error => (depth === 0 ? Object.assign(new Error('x'), { code: 'ECONNRESET' }) : new AggregateError(Array.from({ length: 10 }, () => group(depth - 1))))
+    const error = group(5)
+    const times = [1, 2, 3, 4, 5].map(() => {
+      const start = performance.now()
+      expect(classifyError(error, { now: 0 }).category).toBe('network')
+      return performance.now() - start
+    })
+    expect(Math.min(...times)).toBeLessThan(50)
+  })
+
   it('is classified in under 50 ms when it is very wide', () => {
     const many = Array.from({ length: 20_000 }, (_, i) => Object.assign(new Error(`x${i}`), { status: 503, data: { details: Array.from({ length: 50 }, () => ({})) } }))
     // The quickest of several: the first meets cold code, and a busy machine may pause any of them.

@@ -36,8 +36,9 @@ interface Found extends Verdict {
   readonly depth: number
 }
 
-/** More members than this do not make the picture clearer. */
+/** More members than this, of one error and of all that it holds, do not make the picture clearer. */
 const MAX_MEMBERS = 16
+const MAX_MEMBERS_IN_ALL = 48
 
 /**
  * Makes a classifier with rules of one's own.
@@ -97,6 +98,8 @@ interface Read extends Layer {
 /** Reads layers, each value once; keeps all that they said, for hints may stand anywhere. */
 class Reader {
   readonly facts: Facts[] = []
+  /** How many members of groups may still be read: groups in groups grow without end. */
+  membersLeft = MAX_MEMBERS_IN_ALL
   readonly #seen = new Set<unknown>()
 
   layersOf(value: unknown, path: string): Read[] {
@@ -145,7 +148,14 @@ function search(layers: readonly Read[], reader: Reader): Found {
 
 /** What all members of an aggregate say; `unknown` where they do not agree; undefined where none says anything. */
 function agreement(members: readonly unknown[], path: string, depth: number, reader: Reader): Found | undefined {
-  const found = members.slice(0, MAX_MEMBERS).map((member, i) => search(reader.layersOf(member, `${path}.errors[${i}]`), reader))
+  const found: Found[] = []
+  for (const [i, member] of members.slice(0, MAX_MEMBERS).entries()) {
+    if (reader.membersLeft-- <= 0) break
+    const verdict = search(reader.layersOf(member, `${path}.errors[${i}]`), reader)
+    // A group of which nothing could be read any more says nothing.
+    if (reader.membersLeft < 0 && verdict.category === 'unknown') break
+    found.push(verdict)
+  }
   const [first] = found
   if (first === undefined || found.every(({ category }) => category === 'unknown')) return undefined
   if (found.some(({ category }) => category !== first.category)) return { category: 'unknown', rule: 'aggregate:mixed', layer: path, depth }
