@@ -50,6 +50,23 @@ describe('a runner that is closed while a run is opened', () => {
     expect(calls).toEqual([2])
   })
 
+  it('waits for a look for runs that is on its way', async () => {
+    const kept = memoryStore()
+    const gate = Promise.withResolvers<void>()
+    const log: string[] = []
+    const worker = createRunner({
+      agents: [],
+      store: { ...kept, list: async (filter) => (await gate.promise, log.push('list'), kept.list(filter)), close: async () => void log.push('close') },
+    })
+    worker.start()
+    await turn()
+    const closed = worker.close()
+    await turn()
+    gate.resolve()
+    await closed
+    expect(log).toEqual(['list', 'list', 'close'])
+  })
+
   it('waits for a decision that is on its way', async () => {
     const kept = memoryStore()
     const agent = defineAgent('a', async (run) => run.step('pay', () => Promise.reject(Object.assign(new Error('gone'), { code: 'ECONNRESET' }))).catch(() => run.step('pay', () => 'receipt')))

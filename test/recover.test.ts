@@ -1,7 +1,9 @@
 /** Runs that nobody drives although they could go on, driven continuously (R9, R10; A15, C29). */
 import { describe, expect, it, vi } from 'vitest'
 import { defineAgent, type HoldfastError, type Store } from '../src/index.ts'
+import { mortal } from './support/crash.ts'
 import { mortalProcess } from './support/dead-process.ts'
+import { refusing } from './support/refusing-store.ts'
 import { during } from './support/time.ts'
 import { connectionLost, pass, START, workers } from './support/workers.ts'
 
@@ -178,6 +180,79 @@ describe('a runner that was started', () => {
     expect(times.slice(1).map((at, i) => Math.round((at - times[i]!) / 2_000) * 2)).toEqual([4, 8, 16, 32, 60, 60])
     expect([await status('old'), await status('other')]).toEqual(['running', 'running'])
     await worker.close()
+  })
+
+  it('forgets that a run could not be opened when somebody else could, and has driven it on', async () => {
+    const { clock, store, runner, created, status } = workers({ a: (run) => run.read('page', () => (run.attempt === 1 ? new Promise(() => {}) : 'read')) })
+    await created('a', 'r')
+    await pass(clock, 31_000, 1_000)
+    const told: number[] = []
+    const worker = runner({ agents: [defineAgent('a', () => 'new', { version: '2' })] })
+    worker.start({ onError: () => void told.push(clock.now()) })
+    await pass(clock, 62_000, 1_000)
+    const before = told.length
+    const other = mortal(store)
+    void runner({ store: other.store }).resume('r')
+    await pass(clock, 4_000, 1_000)
+    other.kill()
+    await pass(clock, 25_000, 1_000)
+    expect(await status('r')).toBe('running')
+    await pass(clock, 8_000, 1_000)
+    // Its next rest would have been a minute.
+    expect(told).toHaveLength(before + 1)
+    await worker.close()
+  })
+
+  it('goes on 5 s later with a run whose record the store refused', async () => {
+    const { clock, store, runner, status } = workers({ a: (run) => run.step('pay', () => 'receipt') })
+    const full = refusing({ ...store, close: async () => {} }, /"step-started"/)
+    const worker = runner({ store: full.store })
+    worker.start({ everyMs: 500 })
+    const outcome = await during(clock, worker.run('a', {}, { runId: 'r' }))
+    expect(outcome).toMatchObject({ status: 'suspended', reasons: [{ type: 'not-recorded' }], resumeAt: expect.any(Number) })
+    full.refuse = undefined
+    await pass(clock, 4_800)
+    expect(await status('r')).toBe('suspended')
+    await pass(clock, 1_000)
+    expect(await status('r')).toBe('completed')
+    await worker.close()
+  })
+
+  it('begins once with a run that takes long to be opened, and reads no journal of one that rests', async () => {
+    const gate = Promise.withResolvers<void>()
+    const reads: number[] = []
+    let dying = (): void => {}
+    const { clock, store, runner, created, status } = workers({
+      slow: () => 'done',
+      bad: () => {
+        dying()
+        return new Promise(() => {})
+      },
+    })
+    await created('slow', 'slow')
+    await pass(clock, 31_000, 1_000)
+    const opening: Store = { ...store, read: async (...asked) => (reads.push(clock.now()), await gate.promise, store.read(...asked)), close: async () => {} }
+    const worker = runner({ store: opening })
+    worker.start({ everyMs: 100 })
+    await pass(clock, 2_000)
+    expect(reads).toHaveLength(1)
+    gate.resolve()
+    await pass(clock, 500)
+    expect(await status('slow')).toBe('completed')
+    await worker.close()
+
+    for (let deaths = 0; deaths < 3; deaths++) {
+      const process = mortalProcess(store)
+      dying = process.kill
+      void runner({ store: process.store }).run('bad', {}, { runId: 'bad' })
+      await pass(clock, 50)
+    }
+    reads.length = 0
+    const next = runner({ store: opening })
+    next.start({ everyMs: 100 })
+    await pass(clock, 1_500)
+    expect(reads).toHaveLength(1)
+    await next.close()
   })
 
   it('warns of it once where nobody listens', async () => {

@@ -85,7 +85,23 @@ describe('one sweep', () => {
     expect(recovered).toMatchObject([{ runId: 'r-1', outcome: { status: 'suspended', reasons: [{ type: 'draining' }] } }])
     expect(await store.list({ dueBy: clock.now() })).toMatchObject([{ runId: 'r-1' }])
     expect(await store.get('r-2')).toMatchObject({ token: 0 })
-    expect(await runner().recover({ signal: AbortSignal.abort() })).toEqual([])
+    let reads = 0
+    const counting: Store = { ...store, read: async (...asked) => (reads++, store.read(...asked)) }
+    expect(await runner({ store: counting }).recover({ signal: AbortSignal.abort() })).toEqual([])
+    expect(reads).toBe(0)
+  })
+
+  it('whose signal aborts while a run is opened drives nothing of it', async () => {
+    const controller = new AbortController()
+    let handled = 0
+    const { clock, store, runner, created } = workers({ a: () => ++handled })
+    await created('a', 'r')
+    await pass(clock, 31_000, 1_000)
+    const aborting: Store = { ...store, take: async (...asked) => (controller.abort(), store.take(...asked)) }
+    expect(await during(clock, runner({ store: aborting }).recover({ signal: controller.signal }))).toMatchObject([
+      { runId: 'r', outcome: { status: 'suspended', reasons: [{ type: 'draining', message: 'the sweep that drove it was stopped' }] } },
+    ])
+    expect(handled).toBe(0)
   })
 
   it('is waited for by close, which stops it', async () => {
