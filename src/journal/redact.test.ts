@@ -1,3 +1,5 @@
+import { inspect } from 'node:util'
+import { runInNewContext } from 'node:vm'
 import { describe, expect, it } from 'vitest'
 import type { Placed } from './chain.ts'
 import { decode, encode } from './codec.ts'
@@ -82,6 +84,58 @@ describe('what is shown of a run', () => {
     expect(redaction.event({ type: 'run-suspended', runId: 'order-4242424242424242', at: 1, reasons: [reason] })).toEqual({ type: 'run-suspended', runId: 'order-4242424242424242', at: 1, reasons: [{ ...reason, message: 'for {{secret:KEY}}' }] })
     expect(redaction.event({ type: 'run-completed', result: { password: 1, card: '4242424242424242' } })).toEqual({ type: 'run-completed', result: { password: '[redacted]', card: '[redacted]' } })
     expect(redaction.event({ type: 'run-failed', error: new Error(KEY) })).toMatchObject({ error: { message: '{{secret:KEY}}' } })
+  })
+})
+
+describe('what is no plain data', () => {
+  const KEY = 'sk_live_4eC39HqLyjWD', PASSWORD = 'hunter2-pass'
+  const mask = (value: unknown): unknown => Redaction.of(['password'], Secrets.of({ KEY }))!.value(value)
+  class Client {
+    apiKey = KEY
+    password = PASSWORD;
+    [inspect.custom](): string { return this.apiKey }
+  }
+  const headers = { authorization: `Bearer ${KEY}`, password: PASSWORD }
+  const shownHeaders = { authorization: 'Bearer {{secret:KEY}}', password: '[redacted]' }
+
+  it.each<[string, unknown, unknown]>([
+    ['an instance of a class', new Client(), '[Client]'],
+    ['one inside', { client: new Client() }, { client: '[Client]' }],
+    ['Headers', new Headers(headers), shownHeaders],
+    ['a Response', new Response('', { status: 401, headers }), expect.objectContaining({ status: 401, headers: expect.objectContaining(shownHeaders) })],
+    ['a Request', new Request('https://a.b/', { headers }), '[Request]'],
+    ['URLSearchParams', new URLSearchParams({ k: KEY }), 'k={{secret:KEY}}'],
+    ['a function with properties', Object.assign(() => 1, { KEY }), '[function]'],
+    ['a Date with properties', Object.assign(new Date(0), { KEY }), new Date(0)],
+    ['a list with properties', Object.assign([1], { KEY }), [1]],
+    ['a boxed text', Object(KEY), '{{secret:KEY}}'],
+    ['a RegExp', new RegExp(KEY), '/{{secret:KEY}}/'],
+    ['a RegExp without', /a/g, /a/g],
+    ['a symbol', Symbol(KEY), 'Symbol({{secret:KEY}})'],
+    ['a Promise', Promise.resolve(KEY), '[Promise (not awaited)]'],
+    ['a WeakRef', new WeakRef({ KEY }), '[WeakRef]'],
+    ['a Proxy', new Proxy({ KEY }, { ownKeys: () => { throw new Error(KEY) } }), '[Proxy]'],
+    ['a getter', { get a() { return KEY }, get b(): string { throw new Error(KEY) } }, { a: '{{secret:KEY}}', b: '[redacted]' }],
+    ['bytes', { bytes: new Uint8Array([1, 2]) }, { bytes: new Uint8Array([1, 2]) }],
+    ['an object of another context', runInNewContext(`({ password: 1, list: ['${KEY}'] })`), { password: '[redacted]', list: ['{{secret:KEY}}'] }],
+  ])('is shown without what it holds: %s', (_, value, shown) => {
+    expect(mask(value)).toEqual(shown)
+    expect(inspect(mask(value), { depth: 9, showHidden: true })).not.toMatch(new RegExp(`${KEY}|${PASSWORD}`))
+  })
+
+  it('is masked on an error, as HTTP clients put it there', () => {
+    const error = Object.assign(new Error(`401 for ${KEY}`), { client: new Client(), headers: new Headers(headers), request: { url: new URL(`https://a.b/?k=${KEY}`) } })
+    const shown = mask(error)
+    expect(shown).toMatchObject({ message: '401 for {{secret:KEY}}', client: '[Client]', headers: shownHeaders })
+    expect(inspect(shown, { depth: 9 })).not.toMatch(new RegExp(`${KEY}|${PASSWORD}`))
+  })
+
+  it('is not shown where it is nested too deep to look at, and nothing is thrown', () => {
+    let list: unknown = KEY
+    for (let i = 0; i < 20_000; i++) list = [list]
+    expect(JSON.stringify(mask({ list })).replaceAll(/[[\]]/g, '')).toBe('{"list":"redacted"}')
+    const text = `${'['.repeat(20_000)}{"password":"${PASSWORD}"}${']'.repeat(20_000)}`
+    expect(mask({ text })).toEqual({ text: '[redacted]' })
   })
 })
 

@@ -1,10 +1,12 @@
 /** What is shown of runs with parts of it masked (R14): journals, lists, events. What is stored, and what a run sees, is as it is. */
+import { types } from 'node:util'
 import { HoldfastError } from '../errors.ts'
 import type { Placed } from './chain.ts'
 import { decode, encode, type Encoded } from './codec.ts'
-import { setOwn } from './json.ts'
+import { isDeeper, MAX_DEPTH, setOwn } from './json.ts'
 import { changeData } from './record-data.ts'
 import type { Secrets } from './secrets.ts'
+import { shownInstance } from './shown-instance.ts'
 import type { RunRow } from './store.ts'
 
 /**
@@ -14,6 +16,9 @@ import type { RunRow } from './store.ts'
 export type RedactRule = RegExp | string | ((text: string, path: string) => string)
 
 export const REDACTED = '[redacted]'
+
+/** Twice as deep as what can be stored: beyond it nothing is shown. */
+const DEEPEST = 2 * MAX_DEPTH
 
 type Path = readonly string[]
 
@@ -50,9 +55,13 @@ export class Redaction {
     return rules.length === 0 && !secrets ? undefined : new Redaction(rules, secrets)
   }
 
-  /** A copy of any value to be shown; instances of classes are shown as they are. */
+  /** A copy of any value to be shown, of plain data, errors and built-in types; other instances are only named (`[Client]`). It does not throw: what cannot be copied is not shown. */
   value(value: unknown): unknown {
-    return this.#copy(value, [], new Map())
+    try {
+      return this.#copy(value, [], new Map())
+    } catch {
+      return REDACTED
+    }
   }
 
   /** An event: its messages, result and error. Ids are shown as they are: they are handed back, to resolve a step. */
@@ -85,7 +94,11 @@ export class Redaction {
   #copy(value: unknown, path: Path, seen: Seen): unknown {
     if (this.#isMasked(path)) return REDACTED
     if (typeof value === 'string') return this.#text(value, path)
-    if (typeof value !== 'object' || value === null) return value
+    if (typeof value === 'symbol') return this.#unlessMasked(value, String(value), path)
+    if ((typeof value !== 'object' && typeof value !== 'function') || value === null) return value
+    if (path.length > DEEPEST) return REDACTED
+    // A Proxy is asked nothing.
+    if (types.isProxy(value)) return this.#copy(shownInstance(value), path, seen)
     // What is shared is copied once for each way in which it can be masked: its shares may be exponentially many.
     const way = this.#reach === 0 ? '' : path.slice(-this.#reach).join('\0')
     const ways = seen.get(value) ?? new Map<string, object>()
@@ -112,11 +125,15 @@ export class Redaction {
       return copy
     }
     if (value instanceof Error) return this.#error(value, inner, (copy) => ways.set(way, copy))
-    const prototype: unknown = Object.getPrototypeOf(value)
-    if (prototype !== Object.prototype && prototype !== null) return value instanceof URL ? this.#url(value, path) : value
+    const prototype = Object.getPrototypeOf(value) as object | null
+    if (prototype !== null && !isPlain(prototype)) {
+      if (value instanceof URL || types.isRegExp(value)) return this.#unlessMasked(value, value instanceof URL ? value.href : String(value), path)
+      const shown = shownInstance(value)
+      return types.isDate(shown) || shown === value ? shown : this.#copy(shown, path, seen)
+    }
     const copy = {}
     ways.set(way, copy)
-    for (const [key, item] of Object.entries(value)) setOwn(copy, this.#matched(key), inner(item, key))
+    for (const key of Object.keys(value)) setOwn(copy, this.#matched(key), inner(readable(value, key), key))
     return copy
   }
 
@@ -134,14 +151,16 @@ export class Redaction {
     return copy
   }
 
-  #url(url: URL, path: Path): unknown {
-    const text = this.#text(url.href, path)
-    return text === url.href ? url : text
+  /** What is made from a text is shown as it is, or as that text where something of it is masked. */
+  #unlessMasked(value: unknown, text: string, path: Path): unknown {
+    const shown = this.#text(text, path)
+    return shown === text ? value : shown
   }
 
   /** What holds JSON, such as the arguments of a tool call as a model writes them, is masked inside. */
   #text(text: string, path: Path): string {
     const inside = this.#paths.length > 0 && /^\s*[[{]/.test(text) ? parsed(text) : undefined
+    if (inside !== undefined && isDeeper(inside, DEEPEST)) return REDACTED
     let shown = inside === undefined ? text : this.#json(inside, text, path)
     shown = this.#matched(shown)
     for (const rule of this.#rules) if (typeof rule === 'function') shown = byFunction(rule, shown, path.join('.'))
@@ -179,10 +198,13 @@ export class Redaction {
   }
 }
 
+/** That of a plain object, of this or of another context. */
+const isPlain = (prototype: object): boolean => prototype === Object.prototype || (Object.getPrototypeOf(prototype) === null && Object.hasOwn(prototype, 'hasOwnProperty'))
+
 /** A getter may throw. */
-function readable(error: Error, key: string): unknown {
+function readable(owner: object, key: string): unknown {
   try {
-    return (error as unknown as Record<string, unknown>)[key]
+    return (owner as Record<string, unknown>)[key]
   } catch {
     return REDACTED
   }
