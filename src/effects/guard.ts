@@ -39,7 +39,7 @@ export type GuardVerdict =
   | { readonly type: 'skip'; readonly consumes: Consumption }
   /** Ask the outside world about this effect, append what it says, and guard again. */
   | { readonly type: 'reconcile'; readonly effect: Effect }
-  /** The step itself is on its way already, under a try of what it stands in that nobody waits for any more: what comes of that counts. */
+  /** What stands at its turn is on its way already, under a try of what it stands in that nobody waits for any more: what comes of that counts. */
   | { readonly type: 'hold' }
   /** Somebody has to decide about the call. `in-doubt`: nobody knows whether `effects` happened. `repeat`: they did, and this call would do it again. */
   | { readonly type: 'wait'; readonly why: 'in-doubt' | 'repeat'; readonly effects: readonly Effect[] }
@@ -61,7 +61,8 @@ export interface GuardContext {
 }
 
 export function guard(ledger: Ledger, call: GuardedCall, context: GuardContext): GuardVerdict {
-  if (context.underWay.has(call.step)) return { type: 'hold' }
+  const turn = turnOf(call.step)
+  if ([...context.underWay].some((step) => turnOf(step) === turn)) return { type: 'hold' }
   const verdict = judge(ledger, call, context)
   if (!('consumes' in verdict)) return verdict
   const { decisions, passed = [] } = verdict.consumes

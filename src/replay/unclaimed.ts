@@ -31,7 +31,7 @@ export class Unclaimed {
 
   /** Its own call has not been asked for. */
   has({ step, ref }: Effect): boolean {
-    return this.#effects.get(refOf(ref))?.has(step.id) === true && !this.#isHeld(step.id)
+    return this.#effects.get(refOf(ref))?.has(step.id) === true
   }
 
   /** Of an effect, those that happened and that the call may be: by what it asks (where it says that), or because they lie below one of `rivals`. */

@@ -85,7 +85,7 @@ class Maker {
       ...(may('refuse', 0.4) && { refuse: this.#list(1, 2, () => 1 + this.#below(25)) }),
       ...(may('width', 0.5) && { width: 1 + this.#below(3) }),
       ...(may('version', 0.5) && { version: 1 + this.#below(2) }),
-      ...(this.#unstable === 'moves' && this.#chance(0.6) && { layout: 1 + this.#below(7) }),
+      ...(this.#moves && this.#chance(0.6) && { layout: 1 + this.#below(7) }),
     }
   }
 
@@ -124,7 +124,7 @@ class Maker {
       case 'steps': return this.#sideBySide()
       case 'keyed': return this.#keyed()
       case 'race': return this.#race()
-      case 'chain': return { type: 'chain', read: 'load', step: this.#blindStep() }
+      case 'chain': return this.#moves ? this.#step() : { type: 'chain', read: 'load', step: this.#blindStep() }
       case 'throw': return this.#isOpen ? { type: 'throw', attempts: 1 + this.#below(2) } : this.#step()
       default: return this.#step()
     }
@@ -170,13 +170,19 @@ class Maker {
   }
 
   #plainStep(): StepNode {
-    return {
-      type: 'step',
-      name: this.#pick(['charge', 'ship', 'tell']),
-      ...(this.#chance(0.4) && { input: this.#below(2) }),
-      idempotent: this.#chance(0.3),
-      does: this.#behaviour(),
-    }
+    const idempotent = this.#chance(0.3)
+    const name = this.#pick(['charge', 'ship', 'tell'])
+    // What has effects is told by its name from what has none: code that moves must not take one for the other.
+    return { type: 'step', name: this.#moves && idempotent ? `${name} again` : name, ...this.#maybeInput(), idempotent, does: this.#behaviour() }
+  }
+
+  /** Code that stands at another place, or in another order, is known by what it asks only. */
+  get #moves(): boolean {
+    return this.#unstable === 'moves'
+  }
+
+  #maybeInput(): { input?: number } {
+    return this.#moves || this.#chance(0.4) ? { input: this.#below(2) } : {}
   }
 
   #step(): StepNode {
@@ -207,7 +213,7 @@ class Maker {
       type: 'read',
       name: this.#pick(['load', 'look']),
       ...this.#maybeKey(0.3),
-      ...(this.#chance(0.4) && { input: this.#below(2) }),
+      ...this.#maybeInput(),
       does: this.#chance(0.5) ? 'ok' : this.#behaviour(),
     }
   }
