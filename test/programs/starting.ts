@@ -89,7 +89,9 @@ function checkKey(world: World, call: Call, key: string | undefined, authorised:
   const { position } = call.spec
   if (key === undefined || call.excused || isInsideRerun(world, position)) return
   const former = call.starts.findLast((start) => start.key !== undefined)
-  if (former && former.key !== key) world.violate('idempotency-key', `${position} ran under ${former.key}, now under ${key}`)
+  // Somebody wants to have done once more what was done: that is another effect.
+  const isOnceMore = authorised && former?.returned === true
+  if (former && former.key !== key && !isOnceMore) world.violate('idempotency-key', `${position} ran under ${former.key}, now under ${key}`)
   if (former) return
   for (const other of world.calls.values()) {
     // Let run in place of one in doubt that asked for the same, or that was not done: should that one land after all, the world can tell.
