@@ -1,7 +1,8 @@
 /** What the command line shows of secrets, of what is redacted, and of an encrypted store. */
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { command } from './fixtures/test-io.ts'
@@ -24,6 +25,8 @@ afterEach(() => {
   vi.unstubAllEnvs()
   rmSync(folder, { recursive: true, force: true })
 })
+
+const bytesOf = (path: string): string => readdirSync(path).map((name) => readFileSync(join(path, name), 'latin1')).join('\n')
 
 async function again(...args: Parameters<typeof command>): ReturnType<typeof command> {
   vi.resetModules()
@@ -49,6 +52,31 @@ describe('with secrets and redact', () => {
       expect(out + err).toMatch(/RUN_FAILED[^]*401 for \{\{secret:TOKEN\}\}, \[redacted\]/)
       for (const text of [SECRET, 'me@home']) expect(out + err).not.toContain(text)
     }
+  })
+
+  it('resolve by the store alone stores no result that may hold a secret, until their values are given', async () => {
+    expect((await command(['run', 'pay', '--id', 'r', ...module])).code).toBe(1)
+    const settle = (result: string, env: Record<string, string> = {}): ReturnType<typeof command> => command(['resolve', 'r', '0', '--store', store, '--result', result], { env })
+    const result = JSON.stringify({ token: SECRET })
+    expect(await settle(result)).toMatchObject({ code: 2, err: expect.stringMatching(/SECRET_MISSING: run "r" has named secrets[^]*--module FILE[^]*HOLDFAST_SECRETS/) })
+    for (const wrong of [`{"TOKEN":"${SECRET}`, `["${SECRET}"]`]) {
+      const { code, err } = await settle(result, { HOLDFAST_SECRETS: wrong })
+      expect(code).toBe(2)
+      expect(err).not.toContain(SECRET)
+    }
+    expect(await settle(result, { HOLDFAST_SECRETS: JSON.stringify({ TOKEN: SECRET }) })).toMatchObject({ code: 0 })
+    expect(bytesOf(folder)).toContain('{{secret:TOKEN}}')
+    expect(bytesOf(folder)).not.toContain(SECRET)
+  })
+
+  it('the journal as it is stored, with --raw', async () => {
+    await command(['run', 'pay', '--id', 'r', ...module])
+    const lines = (await command(['show', 'r', '--raw', '--store', store])).out.trimEnd().split('\n').map((line) => JSON.parse(line) as object)
+    const database = new DatabaseSync(store, { readOnly: true })
+    const stored = (database.prepare('SELECT seq, body FROM journal ORDER BY seq').all() as { seq: number; body: string }[]).map(({ seq, body }) => ({ seq, ...(JSON.parse(body) as object) }))
+    database.close()
+    expect(lines).toEqual(stored)
+    expect(JSON.stringify(lines)).toContain('["URL","https://a.b/?k={{secret:TOKEN|uri}}"]')
   })
 
   it('resume without a secret that the run holds says which one', async () => {

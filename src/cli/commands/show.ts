@@ -28,7 +28,7 @@ export const show: Command = {
     try {
       const { row, entries } = await findRun(source, args.positionals[0]!)
       if (args.flags.has('raw')) {
-        for (const { seq, entry } of entries) io.out.write(jsonLine({ seq, ...entry }))
+        for (const { seq, entry } of await source.raw(row.runId)) io.out.write(jsonLine({ seq, ...entry }))
         return EXIT.done
       }
       const owned = ownership(row, io.now())

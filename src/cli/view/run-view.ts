@@ -12,6 +12,7 @@ import { isDue } from '../../runner/recover.ts'
 import { resumeCommand, type Place } from '../hint.ts'
 import { AttemptLog, type AttemptView } from './attempts.ts'
 import { Findings, type FoundView } from './findings.ts'
+import { statusOf } from './run-status.ts'
 import { StepLog, type StepView } from './steps.ts'
 import { waitsOf, type WaitView } from './waits.ts'
 
@@ -76,7 +77,8 @@ export interface ViewInput {
   readonly now?: number
 }
 
-export function runView({ row, entries, owner, inbox = [], place, now = -Infinity }: ViewInput): RunView {
+export function runView({ row: given, entries, owner, inbox = [], place, now = -Infinity }: ViewInput): RunView {
+  const row = { ...given, status: statusOf(given, entries) }
   const { runId, status } = row
   const attempts = new AttemptLog()
   const steps = new StepLog()
