@@ -198,7 +198,7 @@ function modelSpec(
     onClaimed: (ref) => conversation.claimedBy(ref.id),
     work,
     describe: (value) => ({ ...describeResponse(value as RecordedResponse, drive.attempt.secrets), ...(files && files.fetched.size > 0 && { files: [...files.fetched.values()] }) }),
-    failure: (error, tries, notBefore) => requestFailed(name, error, tries, notBefore, call.abortSignal),
+    failure: (error, tries, advice) => requestFailed(name, error, tries, advice, call.abortSignal),
   }
 }
 
@@ -218,12 +218,12 @@ function choiceOf({ toolChoice }: LanguageModelV4CallOptions): Pick<NonNullable<
 const onlyRefused = (retry: ResolvedRetry): ResolvedRetry => ({ ...retry, categories: (retry.categories ?? ['rate_limit']).filter((category) => category === 'rate_limit') })
 
 /** Layers above must not retry what was retried here: of our own error class they make one call (FACTS, "Errors"). */
-function requestFailed(name: string, error: unknown, tries: number, notBefore: number | undefined, signal: AbortSignal | undefined): unknown {
+function requestFailed(name: string, error: unknown, tries: number, advice: string | undefined, signal: AbortSignal | undefined): unknown {
   if (signal?.aborted) return signal.reason
   if (HoldfastError.isInstance(error)) return error
   const message = error instanceof Error ? error.message : String(error)
   return new HoldfastError('STEP_FAILED', `model request to ${name} failed after ${tries} ${tries === 1 ? 'try' : 'tries'}: ${message}`, {
-    ...(notBefore !== undefined && { advice: `It may be tried again at ${new Date(notBefore).toISOString()}: a runner with a store suspends the run until then (retry.onLongWait)` }),
+    ...(advice !== undefined && { advice }),
     cause: error instanceof Error ? withoutRequest(error) : error,
   })
 }

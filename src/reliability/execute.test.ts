@@ -223,6 +223,13 @@ describe('execute: cancellation', () => {
 })
 
 describe('execute: time limits', () => {
+  it('says which try was cut last', async () => {
+    const { clock, run } = setup()
+    const execution = run(() => new Promise<string>(() => {}), { timeoutMs: 200, retry: { ...retry, maxAttempts: 2 } })
+    await clock.advance(5_000)
+    expect(await execution).toMatchObject({ tries: 2, error: { message: 'try 2 of tool search timed out after 200 ms' } })
+  })
+
   it('returns at the timeout although the work ignores its signal, and hands over the late result', async () => {
     const { clock, late, run } = setup()
     const execution = run(() => new Promise<string>((resolve) => { clock.timer(3_000, () => resolve('late')) }), {

@@ -67,7 +67,7 @@ export type Execution<T> =
     readonly ending: Ending
     /** Whether work of some try may still be running. */
     readonly abandoned: boolean
-    /** From when on the next try would have been possible, ms since the epoch; of `long-wait`. */
+    /** From when on the next try would have been possible, ms since the epoch; of `long-wait`, and of a `deadline` that would be over by then. */
     readonly resumeAt?: number
   }
   | { readonly type: 'wait'; readonly resumeAt: number; readonly error: unknown; readonly classification: Classification; readonly tries: number }
@@ -110,7 +110,8 @@ export async function execute<T>(work: Work<T>, options: ExecuteOptions<T>): Pro
       if (outcome.type === 'ok') return { type: 'ok', value: outcome.value, tries }
       if (outcome.type === 'cancelled') return cancelled()
 
-      const { error } = outcome
+      // Which try the last one was; the others may have failed in other ways.
+      const error = outcome.type === 'limit' && outcome.limit !== 'deadline' && tries > 1 ? limitError(outcome.limit, options, `try ${tries} of ${label}`) : outcome.error
       if (outcome.type === 'limit' && outcome.limit !== 'deadline') options.onTimeout?.({ try: tries, limit: outcome.limit, timeoutMs: LIMIT_MS[outcome.limit](options) })
       const classification = classify(error, options, outcome.type === 'limit' ? { aborted: true, abortReason: 'timeout' } : {})
       const ending = endingOf(outcome, classification, tries, label, options)
@@ -123,7 +124,7 @@ export async function execute<T>(work: Work<T>, options: ExecuteOptions<T>): Pro
         return { type: 'wait', resumeAt, error, classification, tries }
       }
       if (delayMs > retry.inlineWaitMs) return failed(error, classification, 'long-wait', resumeAt)
-      if (isBehind(deadline)) return failed(error, classification, 'deadline')
+      if (isBehind(deadline)) return failed(error, classification, 'deadline', resumeAt)
       const event: RetryEvent = { label, try: tries, delayMs, classification, error }
       options.onRetry?.(event)
       notify(retry.onRetry, event)

@@ -21,6 +21,7 @@ describe('resolveRetry', () => {
     [{ maxAttempts: 2.5 }, 'retry.maxAttempts must be an integer >= 1, got 2.5'],
     [{ maxAttempts: '3' }, 'retry.maxAttempts must be an integer >= 1, got "3"'],
     [{ maxAttempts: Infinity }, 'retry.maxAttempts must be an integer >= 1, got Infinity'],
+    [{ backoff: { baseMs: 100, maxMs: 10 } }, 'retry.backoff.maxMs is 10, below baseMs, which is 100. The cap is the longest delay'],
     [{ backoff: { factor: 0.5 } }, 'retry.backoff.factor must be a number >= 1, got 0.5'],
     [{ backoff: { jitter: 'some' } }, 'retry.backoff.jitter must be one of full, equal, none, got "some"'],
     [{ backoff: { baseMs: Number.NaN } }, 'retry.backoff.baseMs must be a number >= 0, got NaN'],

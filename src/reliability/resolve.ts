@@ -1,5 +1,6 @@
 /** Validates policies, once, and fills in what they leave out. */
 import { HoldfastError } from '../errors.ts'
+import type { BackoffPolicy } from './backoff.ts'
 import { callable, checkObject, duration, flag, integer, listOf, number, oneOf, type Check } from './check.ts'
 import { checkedClassifier } from './classification/answer.ts'
 import { CATEGORIES, classifyError } from './classification/index.ts'
@@ -11,7 +12,12 @@ const BACKOFF = { baseMs: number(0), maxMs: number(0), factor: number(1), jitter
 
 const RETRY = {
   maxAttempts: integer(1),
-  backoff: (value: unknown, path: string) => checkObject(value, path, BACKOFF),
+  backoff: (value: unknown, path: string) => {
+    checkObject(value, path, BACKOFF)
+    const { baseMs = 0, maxMs = Infinity } = value as Partial<BackoffPolicy>
+    // Where one of them comes from another level, the cap is meant.
+    if (maxMs < baseMs) throw new HoldfastError('INVALID_POLICY', `${path}.maxMs is ${maxMs}, below baseMs, which is ${baseMs}`, { advice: 'The cap is the longest delay' })
+  },
   categories: listOf(oneOf(CATEGORIES)),
   inlineWaitMs: number(0),
   onLongWait: oneOf(['suspend', 'fail']),

@@ -48,6 +48,11 @@ const timeOf = (value: unknown): number => (value instanceof Date ? value.getTim
 
 /** @throws HoldfastError `INVALID_POLICY` with the path, such as `limits.maxSteps must be an integer >= 1, got 0`. */
 export function checkLimits(limits: unknown, path = 'limits', names: readonly LimitName[] = ['maxSteps', 'maxTokens', 'maxJournalBytes', 'runMs', 'deadline']): void {
+  const elsewhere = (['runMs', 'deadline'] as const).find((name) => !names.includes(name) && typeof limits === 'object' && limits !== null && name in limits)
+  if (elsewhere !== undefined) {
+    const advice = elsewhere === 'runMs' ? 'For all runs of a runner it is timeouts.runMs; a call gives its run { limits: { runMs } }' : 'A call gives its run one: run(agent, input, { runId, limits: { deadline } })'
+    throw new HoldfastError('INVALID_POLICY', `${path}.${elsewhere} is not known here`, { advice })
+  }
   checkObject(limits, path, Object.fromEntries(names.map((name) => [name, CHECKS[name]])))
 }
 

@@ -12,7 +12,7 @@ import { turnOf } from '../replay/identity.ts'
 import { effectAfter } from './after-error.ts'
 import { inContext } from './current.ts'
 import type { Drive } from './drive.ts'
-import { delayed, driveAgain, noteHint, noteWait, notYet, retryOf, tooLate, type FailedExecution } from './long-wait.ts'
+import { delayed, driveAgain, noteHint, noteWait, notTriedAgain, notYet, retryOf, tooLate, type FailedExecution } from './long-wait.ts'
 import { failed, isLost, isTooLarge, messageOf, skippedOutcome, stored, unknown, unknownOutcome } from './outcome.ts'
 import { consumed, encodedInput, modelParts, record, recordName } from './record.ts'
 import { onLate, reconcile } from './settle.ts'
@@ -236,7 +236,7 @@ async function finish(drive: Drive, ticket: Ticket, spec: StepSpec, execution: E
     const error = unknownOutcome(spec, messageOf(execution.error), ticket.ref.id, execution.error)
     return record(drive, ticket, spec, { outcome: unknown(cause, error), asked: [] }, { tries, ms })
   }
-  const error = spec.failure?.(execution.error, tries, again ?? execution.resumeAt) ?? execution.error
+  const error = spec.failure?.(execution.error, tries, notTriedAgain(execution, again)) ?? execution.error
   // An agent has only its inner steps: they replay, and fail it again where they failed it. The error is theirs.
   if (ticket.ref.kind === 'agent') return drive.ended(ticket, { outcome: failed(error), asked: [], thrown: { error } }, undefined)
   // It would have to wait longer than the run has time: what comes of it under a new budget is open.

@@ -39,6 +39,14 @@ export function noteHint(drive: Drive, ticket: Ticket, spec: StepSpec, { error, 
   delayed(drive, ticket, spec, { error, tries: ending === 'deadline' ? tries : 0 }, resumeAt ?? drive.attempt.clock.now() + retryAfterMs)
 }
 
+/** Why a step that has failed was not tried again although it may be, in words; undefined: it may not. `broken`: from when on, of a stream that broke. */
+export function notTriedAgain({ ending, resumeAt }: FailedExecution, broken: number | undefined): string | undefined {
+  const from = broken ?? resumeAt
+  if (from === undefined) return undefined
+  const why = ending === 'deadline' ? ', when the time of the run is over' : ': a runner with a store suspends the run until then (retry.onLongWait)'
+  return `It may be tried again at ${new Date(from).toISOString()}${why}`
+}
+
 /** It may not be tried yet, and its policy does not suspend a run for that. */
 export const notYet = ({ attempt }: Drive, { ref }: Ticket, { message }: SuspendReason): HoldfastError =>
   new HoldfastError('STEP_FAILED', message, { runId: attempt.runId, step: ref.id })

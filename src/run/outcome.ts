@@ -32,7 +32,8 @@ export function failed(error: unknown): Outcome {
 export const unknown = (cause: DoubtCause, error: HoldfastError): Outcome => ({ type: 'unknown', cause, error: encode(error) })
 
 export const unknownOutcome = (spec: StepSpec, what: string, step: string, cause?: unknown): HoldfastError =>
-  new HoldfastError('OUTCOME_UNKNOWN', `${spec.label}: ${what}. Its outcome is unknown: it may have taken effect, do not repeat it`, {
+  // Of a time limit it is named already.
+  new HoldfastError('OUTCOME_UNKNOWN', `${what.startsWith(spec.label) ? what : `${spec.label}: ${what}`}. Its outcome is unknown: it may have taken effect, do not repeat it`, {
     step,
     ...(cause instanceof Error && { cause: new Error(cause.message) }),
   })

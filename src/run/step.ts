@@ -47,8 +47,8 @@ export interface StepSpec {
   mayRetry?(): boolean
   /** What a model step's result adds to its record. */
   describe?(value: unknown): { readonly asked?: readonly AskedCall[]; readonly usage?: StepUsage; readonly files?: readonly KeptFile[] }
-  /** What the caller is thrown for an error; default: the error. `notBefore`: from when on it may be tried again, where that is later than what is waited. */
-  failure?(error: unknown, tries: number, notBefore?: number): unknown
+  /** What the caller is thrown for an error; default: the error. `advice`: from when on it may be tried again, and why it was not. */
+  failure?(error: unknown, tries: number, advice?: string): unknown
   /** Asks the outside world about this effect, or about an earlier one of the same name and key. */
   reconcile?: ((call: DoubtfulCall<unknown>) => Promise<Reconciled<unknown>>) | undefined
   /** What an error that it threw says about its effect; undefined: as the kind of error says. */

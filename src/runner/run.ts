@@ -8,7 +8,7 @@ import { HoldfastError } from '../errors.ts'
 import { canonical } from '../journal/canonical.ts'
 import { hash } from '../core/hash.ts'
 import type { Secrets } from '../journal/secrets.ts'
-import { oneTry, resolveToolPolicy, type ToolPolicy } from '../reliability/index.ts'
+import { nearestNames, oneTry, resolveToolPolicy, type ToolPolicy } from '../reliability/index.ts'
 import { currentContext, inContext } from '../run/current.ts'
 import type { Drive } from '../run/drive.ts'
 import type { StepSpec } from '../run/step.ts'
@@ -107,13 +107,17 @@ const STEP_OPTIONS = { step: ['key', 'input', 'idempotent', 'timeoutMs', 'idleTi
 
 /** @throws HoldfastError `INVALID_OPTIONS`. */
 function checkStep<T>(kind: 'step' | 'read', name: string, options: StepOptions, work: (() => PromiseLike<T> | T) | undefined): asserts work is () => PromiseLike<T> | T {
-  const invalid = (what: string): HoldfastError => new HoldfastError('INVALID_OPTIONS', `run.${kind}(): ${what}`, { advice: `Call it as run.${kind}(name, fn) or run.${kind}(name, { key, input }, fn)` })
+  const how = `Call it as run.${kind}(name, fn) or run.${kind}(name, { key, input }, fn)`
+  const invalid = (what: string, advice = how): HoldfastError => new HoldfastError('INVALID_OPTIONS', `run.${kind}(): ${what}`, { advice })
   if (typeof name !== 'string' || name === '') throw invalid(`its name must be a string that is not empty, got ${JSON.stringify(name)}`)
   if (typeof options !== 'object' || options === null) throw invalid(`its options must be an object, got ${String(options)}`)
   if (typeof work !== 'function') throw invalid(`its function is missing, got ${typeof work}`)
   const unknown = Object.keys(options).find((key) => !(STEP_OPTIONS[kind] as readonly string[]).includes(key))
-  if (unknown !== undefined) throw invalid(`${unknown} is not one of its options`)
-  if (kind === 'step' && options.retry && options.idempotent !== true) throw invalid('retry is given, but it is not idempotent')
+  if (unknown !== undefined) {
+    const [nearest] = nearestNames(unknown, STEP_OPTIONS[kind], 1)
+    throw invalid(`${unknown} is not one of its options`, nearest === undefined ? `Known are ${STEP_OPTIONS[kind].join(', ')}` : `Is ${nearest} meant?`)
+  }
+  if (kind === 'step' && options.retry && options.idempotent !== true) throw invalid('retry is given, but it is not idempotent', 'Set idempotent: true if it may run twice, or leave retry out')
   if (options.key !== undefined && typeof options.key !== 'string' && typeof options.key !== 'number') throw invalid(`its key must be a string or a number, got ${typeof options.key}`)
 }
 

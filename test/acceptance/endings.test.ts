@@ -71,7 +71,7 @@ describe.each(LOOPS)('in %s', (loop) => {
     const { run, events, runner } = scene(loop, (clock) => (made = model(clock)), (clock) => ({ pay: tool({ inputSchema: nothing, execute: async () => (await sleep(clock, 3_000), 'receipt') }) }), { pay: { timeoutMs: 200 } })
     expect(await run()).toEqual({ status: 'completed', result: 'told' })
     expect(asked).toEqual([0, 200])
-    expect(resultsIn(made!)).toMatch(/timed out after 200 ms.*outcome is unknown/)
+    expect(resultsIn(made!)).toMatch(/HoldfastError: tool \S+ timed out after 200 ms\. Its outcome is unknown/)
     const told = events.flatMap((event) => (['step-timeout', 'step-in-doubt', 'doubt-settled'].includes(event.type) ? [[event.type, event.at - START]] : []))
     expect(told).toEqual([['step-timeout', 200], ['step-in-doubt', 200], ['doubt-settled', 3_000]])
     expect((await runner.history('r')).flatMap(({ entry }) => (entry.type === 'settled' ? [entry] : []))).toMatchObject([{ by: 'late-result', settlement: { type: 'completed' } }])
