@@ -136,6 +136,8 @@ describe('what is no plain data', () => {
     expect(JSON.stringify(mask({ list })).replaceAll(/[[\]]/g, '')).toBe('{"list":"redacted"}')
     const text = `${'['.repeat(20_000)}{"password":"${PASSWORD}"}${']'.repeat(20_000)}`
     expect(mask({ text })).toEqual({ text: '[redacted]' })
+    const redaction = Redaction.of(['password'], undefined)!
+    expect(redaction.event({ type: 'run-failed', error: Object.assign(new Error('failed'), { list }) })).toMatchObject({ type: 'run-failed', error: { message: 'failed' } })
   })
 })
 

@@ -57,21 +57,17 @@ export class Redaction {
 
   /** A copy of any value to be shown, of plain data, errors and built-in types; other instances are only named (`[Client]`). It does not throw: what cannot be copied is not shown. */
   value(value: unknown): unknown {
-    try {
-      return this.#copy(value, [], new Map())
-    } catch {
-      return REDACTED
-    }
+    return this.#safely(value, [])
   }
 
-  /** An event: its messages, result and error. Ids are shown as they are: they are handed back, to resolve a step. */
+  /** An event: its messages, result and error; it is told whatever they are. Ids are shown as they are: they are handed back, to resolve a step. */
   event<E extends object>(event: E): E {
     const { result, error, ...rest } = event as { readonly result?: unknown; readonly error?: unknown }
     const masked = changeData(rest, { encoded: (value, field) => this.#encoded(value, field), text: (text, field) => this.#text(text, field.split('.')) })
     return {
       ...masked,
-      ...('result' in event && { result: this.#copy(result, ['result'], new Map()) }),
-      ...('error' in event && { error: this.#copy(error, ['error'], new Map()) }),
+      ...('result' in event && { result: this.#safely(result, ['result']) }),
+      ...('error' in event && { error: this.#safely(error, ['error']) }),
     } as E
   }
 
@@ -89,6 +85,14 @@ export class Redaction {
 
   row(row: RunRow): RunRow {
     return row.threadId === null ? row : { ...row, threadId: this.#text(row.threadId, ['threadId']) }
+  }
+
+  #safely(value: unknown, path: Path): unknown {
+    try {
+      return this.#copy(value, path, new Map())
+    } catch {
+      return REDACTED
+    }
   }
 
   #copy(value: unknown, path: Path, seen: Seen): unknown {
