@@ -66,4 +66,20 @@ export const owner: readonly Mutant[] = [
     edits: [{ from: 'if (this.#lost) {', to: 'if (this.#lost && writes.length < 0) {' }],
     caughtBy: { file: 'src/journal/writer.test.ts', name: 'rejects with LEASE_LOST once another owner has taken over, and all later writes without asking the store' },
   },
+  {
+    name: 'no rest between deaths',
+    rule: 'R9',
+    wrong: 'A run that kills its process each time kills the next one as soon as that looks for runs.',
+    file: 'src/runner/recover.ts',
+    edits: [{ from: "rests = row.status === 'running' ? restsUntil(entries, host.stallAfter) : 0", to: 'rests = 0' }],
+    caughtBy: { file: 'test/recover.test.ts', name: 'lets a run rest that kills its process each time, longer after each death, until it is stalled; others go on (C29)' },
+  },
+  {
+    name: 'recovered as it was found',
+    rule: 'R9',
+    wrong: 'A run that was found abandoned is driven, although another has driven it to its failure meanwhile.',
+    file: 'src/runner/open.ts',
+    edits: [{ from: 'if (request.isStill?.(row, journal.entries) === false)', to: 'if (false)' }],
+    caughtBy: { file: 'test/sweep.test.ts', name: 'does not drive a run again that failed in the hands of another since it was found' },
+  },
 ]

@@ -53,4 +53,28 @@ export const suspend: readonly Mutant[] = [
     edits: [{ from: 'this.#notBefore.set(reason.step, reason)', to: '' }],
     caughtBy: { file: 'test/streams.test.ts', name: 'is kept by the next attempt too, within the same budget of tries (A9, A10)' },
   },
+  {
+    name: 'waits that are lost with their process',
+    rule: 'R10',
+    wrong: 'A run whose wait is over is driven by nobody: only abandoned ones are looked for.',
+    file: 'src/runner/recover.ts',
+    edits: [{ from: ', ...(await store.list({ dueBy: now, limit: Infinity }))', to: '' }],
+    caughtBy: { file: 'test/recover.test.ts', name: 'drives a run whose long wait is over, and not before, its process being gone (A15)' },
+  },
+  {
+    name: 'driven behind a closed runner',
+    rule: 'R10',
+    wrong: 'A run that is still being opened when its runner is closed is driven all the same, on a closed store.',
+    file: 'src/runner/driving.ts',
+    edits: [{ from: 'if (this.#closing || drain?.aborted)', to: 'if (drain?.aborted)' }],
+    caughtBy: { file: 'test/closing.test.ts', name: 'waits for it (take), drives nothing of it, and closes the store after that' },
+  },
+  {
+    name: 'due although its caller stopped it',
+    rule: 'R10',
+    wrong: 'A run that its caller stopped is driven on by whoever looks for runs.',
+    file: 'src/runner/drive-attempt.ts',
+    edits: [{ from: 'const resumeAt = closing ? attempt.clock.now() : null', to: 'const resumeAt = attempt.clock.now()' }],
+    caughtBy: { file: 'test/closing.test.ts', name: 'waits for its caller where that one stopped it before' },
+  },
 ]
