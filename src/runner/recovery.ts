@@ -22,8 +22,9 @@ const LONGEST_REST_MS = 60_000
 /** A run that is left alone for a while. */
 interface Rest {
   readonly until: number
-  /** With which codes it was rejected since, in a row. */
-  readonly codes: readonly string[]
+  /** How often in a row it was rejected, and with which codes. */
+  readonly times: number
+  readonly codes: ReadonlySet<string>
 }
 
 export class Recovery {
@@ -33,7 +34,7 @@ export class Recovery {
   readonly #stopping = new AbortController()
   readonly #rests = new Map<string, Rest>()
   /** Why runs cannot be looked for since the last time that they could be. */
-  #blind: readonly string[] = []
+  readonly #blind = new Set<string>()
   /** Resolves when it has stopped. */
   readonly done: Promise<void>
 
@@ -63,11 +64,11 @@ export class Recovery {
     let found: readonly string[]
     try {
       found = await findRecoverable(this.#host)
-      this.#blind = []
+      this.#blind.clear()
     } catch (error) {
       if (signal.aborted) return
       this.#tell(error, undefined, this.#blind)
-      this.#blind = [...this.#blind, codeOf(error)]
+      this.#blind.add(codeOf(error))
       return
     }
     this.#forgetAllBut(new Set(found))
@@ -81,17 +82,17 @@ export class Recovery {
 
   async #drive(runId: string): Promise<void> {
     const one = await recoverOne(this.#host, runId, { onEvent: this.#options.onEvent })
-    if (one && 'until' in one) this.#rests.set(runId, { until: one.until, codes: [] })
+    if (one && 'until' in one) this.#rests.set(runId, { until: one.until, times: 0, codes: new Set() })
     else if (one && 'error' in one) this.#failed(runId, one.error)
     else this.#rests.delete(runId)
   }
 
   /** A run that failed is not found any more; one that could not be opened is, and what keeps it from that may last. */
   #failed(runId: string, error: unknown): void {
-    const before = this.#rests.get(runId)?.codes ?? []
-    const restMs = Math.min(LONGEST_REST_MS, (this.#options.everyMs ?? DEFAULT_EVERY_MS) * 2 ** (before.length + 1))
-    this.#rests.set(runId, { until: this.#host.clock.now() + restMs, codes: [...before, codeOf(error)] })
-    this.#tell(error, runId, before)
+    const { times, codes } = this.#rests.get(runId) ?? { times: 0, codes: new Set<string>() }
+    const restMs = Math.min(LONGEST_REST_MS, (this.#options.everyMs ?? DEFAULT_EVERY_MS) * 2 ** (times + 1))
+    this.#rests.set(runId, { until: this.#host.clock.now() + restMs, times: times + 1, codes: new Set([...codes, codeOf(error)]) })
+    this.#tell(error, runId, codes)
   }
 
   /** What is not found has been driven, by whomever. */
@@ -100,11 +101,11 @@ export class Recovery {
   }
 
   /** @param before With which codes the same went wrong since it last went well. */
-  #tell(error: unknown, runId: string | undefined, before: readonly string[]): void {
+  #tell(error: unknown, runId: string | undefined, before: ReadonlySet<string>): void {
     const { onError } = this.#options
     if (onError) return notify((told: unknown) => onError(told, runId), error)
     const code = codeOf(error)
-    if (before.includes(code)) return
+    if (before.has(code)) return
     const what = runId === undefined ? 'runs to be recovered could not be looked for' : `run "${runId}" was not recovered`
     process.emitWarning(`${what}: ${this.#masked(error)}`, { code, type: 'HoldfastWarning' })
   }
