@@ -194,6 +194,8 @@ export interface StepStarted extends At {
   readonly step: StepRef
   readonly fingerprint: string
   readonly low?: number
+  /** As far as it was known then: that of the end counts. */
+  readonly to?: number
   readonly idempotencyKey: string
   readonly effect?: EffectRef
   /** Arguments as executed, where they can be stored. */

@@ -55,7 +55,7 @@ const reason = variants({
   'aborted': { message: text },
 } satisfies Variants<SuspendReason>)
 
-const request = { step, fingerprint: text, low: optional(position), effect: optional(effect), input: optional(encoded), config: optional(text), prompt: optional(prompt) }
+const request = { step, fingerprint: text, low: optional(position), to: optional(position), effect: optional(effect), input: optional(encoded), config: optional(text), prompt: optional(prompt) }
 
 const ENTRIES: Variants<Entry> = {
   'run-created': { format: atLeast(1), runId: text, agent: text, version: text, input: encoded, threadId: optional(text) },
@@ -65,7 +65,7 @@ const ENTRIES: Variants<Entry> = {
   'attempt-ended': { attempt: atLeast(1), summary },
   'step-started': { ...request, idempotencyKey: text },
   'step-ended': {
-    ...request, to: optional(position), outcome, asked: optional(list(asked)), usage: optional(usage), files: optional(list(file)), tries: count, ms: number,
+    ...request, outcome, asked: optional(list(asked)), usage: optional(usage), files: optional(list(file)), tries: count, ms: number,
   },
   'config': { digest: text, parts: map(text) },
   'config-changed': { step: text, changed: list(text), config: text },
