@@ -74,6 +74,7 @@ describe('options and policies', () => {
     ['a tool policy for a tool that does not exist', () => durableTools({ search: tool({ inputSchema: z.object({}), execute: async () => 1 }) }, { serach: { readOnly: true } } as never), 'UNKNOWN_TOOL', /serach.*search/],
     ['retry on a tool that is not idempotent', () => durableTools({ pay: tool({ inputSchema: z.object({}), execute: async () => 1 }) }, { pay: { retry: { maxAttempts: 2 } } }), 'INVALID_POLICY', /pay\.retry is given, but the tool is not idempotent/],
     ['a model id where a model is wanted', () => durable('openai/gpt-6' as never), 'INVALID_OPTIONS', /language model object/],
+    ['a model that lacks a method', () => durable({ specificationVersion: 'v4', doStream: () => {} } as never), 'INVALID_OPTIONS', /language model object, got an object without doGenerate\(\)/],
     ['a model of another specification', () => durable({ specificationVersion: 'v2', doGenerate: () => {} } as never), 'INVALID_OPTIONS', /specification v4, got v2/],
     ['tools that are none', () => durableTools(undefined as never), 'INVALID_OPTIONS', /object of tools by name/],
     ['half an attempt', () => createRunner({ agents: [echo], stallAfter: 1.5 }), 'INVALID_OPTIONS', /stallAfter must be an integer >= 1, got 1.5/],

@@ -224,7 +224,7 @@ export function currentRun(): Run | undefined {
  */
 export function durable<M extends LanguageModelV4>(model: M, options: DurableModelOptions = {}): M {
   if (typeof model !== 'object' || model === null || typeof model.doGenerate !== 'function') {
-    throw new HoldfastError('INVALID_OPTIONS', `durable() takes a language model object, got ${typeof model}`, {
+    throw new HoldfastError('INVALID_OPTIONS', `durable() takes a language model object, got ${typeof model === 'object' && model !== null ? 'an object without doGenerate()' : String(model)}`, {
       advice: 'Make one with a provider, such as openai("gpt-6")',
     })
   }
