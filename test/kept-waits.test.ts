@@ -2,7 +2,7 @@
 import { generateText, streamText } from 'ai'
 import { describe, expect, it } from 'vitest'
 import type { Clock } from '../src/core/clock.ts'
-import { createRunner, defineAgent, memoryStore, type Agent, type Run, type RunnerOptions, type Store } from '../src/index.ts'
+import { createRunner, defineAgent, memoryStore, type Agent, type Run, type RunEvent, type RunnerOptions, type Store } from '../src/index.ts'
 import { manualClock, type ManualClock } from '../src/testing/index.ts'
 import { mortal } from './support/crash.ts'
 import { testModel } from './support/model.ts'
@@ -113,6 +113,41 @@ describe.each(Object.entries(WAYS))('%s that was told to wait for 50 s', (_, ask
     expect(made.at).toEqual([0])
     await made.clock.advance(50_000)
     expect(await made.resume()).toEqual({ status: 'completed', result: 'fine' })
+  })
+})
+
+describe('a loop that asks for the same again by itself', () => {
+  const again = async <T>(ask: () => PromiseLike<T>): Promise<T> => {
+    try {
+      return await ask()
+    } catch {
+      return ask()
+    }
+  }
+  it.each<readonly [string, Ask]>([
+    ['a model request', (run, asked) => {
+      const model = run.model(counting(asked))
+      return again(() => generateText({ model, prompt: 'x' }).then(({ text }) => text))
+    }],
+    ['a step with input', (run, asked) => again(() => run.step('fetch', { idempotent: true, input: 7 }, () => {
+      asked(0)
+      return 'fine'
+    }))],
+  ])('is not earlier than the server said (%s)', async (_, ask) => {
+    const made = scene(ask, [slowDown(50)], { retry: { maxAttempts: 1 } })
+    const events: RunEvent[] = []
+    expect(await during(made.clock, made.runner().run(made.agent, {}, { runId: 'r', onEvent: (event) => events.push(event) }))).toEqual({ status: 'completed', result: 'fine' })
+    expect(made.at).toEqual([0, expect.toSatisfy((ms: number) => ms >= 50_000 && ms < 51_000)])
+    expect(events).toContainEqual(expect.objectContaining({ type: 'step-waiting', step: '1', reason: expect.objectContaining({ type: 'retry-after', step: '1', tries: 0 }) }))
+  })
+
+  it('may ask for something else at once', async () => {
+    const made = scene((run, asked) => again(() => run.step('fetch', { idempotent: true, input: made.at.length }, () => {
+      asked(0)
+      return 'fine'
+    })), [slowDown(50)], { retry: { maxAttempts: 1 } })
+    expect(await during(made.clock, made.runner().run(made.agent, {}, { runId: 'r' }))).toEqual({ status: 'completed', result: 'fine' })
+    expect(made.at[1]).toBeLessThan(1_000)
   })
 })
 

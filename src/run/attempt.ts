@@ -68,6 +68,7 @@ export class Attempt {
   readonly triesUsed = new Map<string, number>()
   /** By turn, steps that may not be tried again yet, as this attempt or a former one was told. */
   readonly #notBefore = new Map<string, Delayed>()
+  readonly #askNotBefore = new Map<string, Delayed>()
   /** Steps whose work is no longer waited for and has not come to an end. */
   readonly abandoned = new Set<string>()
   /** Steps with effects that ran when the attempt was stopped from outside, and whose outcome has not come since. */
@@ -164,16 +165,17 @@ export class Attempt {
     if (entry.type === 'run-ended') this.triesUsed.clear()
   }
 
-  /** A step may not be tried before its time, whoever drives it. */
-  delay({ step, message, until, tries }: Pick<Delayed, 'step' | 'message' | 'until' | 'tries'>): void {
+  /** A step may not be tried before its time, whoever drives it; nor may, in this attempt, another step that asks for the very same (`ask`): a loop that tries again by itself. */
+  delay({ step, message, until, tries }: Pick<Delayed, 'step' | 'message' | 'until' | 'tries'>, ask?: string): void {
+    if (ask !== undefined) this.#askNotBefore.set(ask, { type: 'retry-after', step, message, until, tries })
     this.#notBefore.set(turnOf(step), { type: 'retry-after', step, message, until, tries })
     this.triesUsed.set(step, tries)
   }
 
   /** Why a step may not be tried yet; undefined: it may. */
-  delayOf(step: string): Delayed | undefined {
-    const delayed = this.#notBefore.get(turnOf(step))
-    return delayed && delayed.until > this.clock.now() ? { ...delayed, step } : undefined
+  delayOf(step: string, ask?: string): Delayed | undefined {
+    const delayed = [this.#notBefore.get(turnOf(step)), ask === undefined ? undefined : this.#askNotBefore.get(ask)].find((each) => each && each.until > this.clock.now())
+    return delayed && { ...delayed, step, tries: delayed.step === step ? delayed.tries : (this.triesUsed.get(step) ?? 0) }
   }
 
   /**

@@ -12,7 +12,7 @@ import { turnOf } from '../replay/identity.ts'
 import { effectAfter } from './after-error.ts'
 import { inContext } from './current.ts'
 import type { Drive } from './drive.ts'
-import { delayed, driveAgain, noteHint, noteWait, notTriedAgain, notYet, retryOf, tooLate, type FailedExecution } from './long-wait.ts'
+import { askOf, delayed, driveAgain, noteHint, noteWait, notTriedAgain, notYet, retryOf, tooLate, type FailedExecution } from './long-wait.ts'
 import { failed, isLost, isTooLarge, messageOf, skippedOutcome, stored, unknown, unknownOutcome } from './outcome.ts'
 import { consumed, encodedInput, modelParts, record, recordName } from './record.ts'
 import { onLate, reconcile } from './settle.ts'
@@ -24,7 +24,7 @@ export async function performLive(drive: Drive, ticket: Ticket, spec: StepSpec):
   const { attempt } = drive
   for (;;) {
     if (drive.isOver) return
-    const delayed = attempt.delayOf(ticket.ref.id)
+    const delayed = attempt.delayOf(ticket.ref.id, askOf(ticket))
     if (delayed) {
       const leftMs = delayed.until - attempt.clock.now()
       if (delayed.until >= attempt.budget.limits.deadline) return tooLate(drive, ticket, delayed.until)
@@ -32,6 +32,7 @@ export async function performLive(drive: Drive, ticket: Ticket, spec: StepSpec):
         if (retryOf(drive, spec).onLongWait === 'suspend') return drive.hold(ticket, delayed, delayed.until)
         return record(drive, ticket, spec, { outcome: failed(notYet(drive, ticket, delayed)), asked: [] }, { tries: 0, ms: 0 })
       }
+      attempt.emit({ type: 'step-waiting', ...ofStep(ticket.ref), reason: delayed })
       await sleep(attempt.clock, leftMs, attempt.signal).catch(() => {})
       continue
     }

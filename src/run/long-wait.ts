@@ -13,14 +13,17 @@ export type FailedExecution = Execution<unknown> & { readonly type: 'failed' }
 /** A run that nobody keeps cannot be suspended until then. */
 export const retryOf = ({ attempt }: Drive, { retry }: StepSpec): ResolvedRetry => (attempt.policies.isKept ? retry : { ...retry, onLongWait: 'fail' })
 
+/** What a step asks for, where it says so. */
+export const askOf = ({ claim: { kind, name, fingerprint, hasInput } }: Ticket): string | undefined => (hasInput && fingerprint !== null ? `${kind} ${name} ${fingerprint}` : undefined)
+
 /** A shorter wait that nobody asked for is not worth a record, ms. */
 const WORTH_A_RECORD_MS = 1_000
 
 /** The step may not be tried again before `until`, whoever drives the run: in this attempt, also after `step-reset`, and in a later one. */
-export function delayed({ attempt }: Drive, { ref }: Ticket, { label }: StepSpec, { error, tries }: { readonly error: unknown; readonly tries: number }, until: number): SuspendReason {
+export function delayed({ attempt }: Drive, ticket: Ticket, { label }: StepSpec, { error, tries, classification }: Pick<FailedExecution, 'error' | 'tries' | 'classification'>, until: number): SuspendReason {
   const message = `${label} may be tried again at ${new Date(until).toISOString()}: ${messageOf(error)}`
-  const reason = { type: 'retry-after', step: ref.id, message, until, tries } as const
-  attempt.delay(reason)
+  const reason = { type: 'retry-after', step: ticket.ref.id, message, until, tries } as const
+  attempt.delay(reason, classification.retryAfterMs === null ? undefined : askOf(ticket))
   // Where it cannot be written, the wait goes on all the same.
   attempt.write([reason]).catch(() => {})
   return reason
@@ -28,7 +31,7 @@ export function delayed({ attempt }: Drive, { ref }: Ticket, { label }: StepSpec
 
 /** A wait in the process may outlive it: killed, aborted or closed, the run goes on in another one, which must not ask earlier. */
 export function noteWait(drive: Drive, ticket: Ticket, spec: StepSpec, { delayMs, classification, error, try: tries }: RetryEvent): void {
-  if (classification.retryAfterMs !== null || delayMs >= WORTH_A_RECORD_MS) delayed(drive, ticket, spec, { error, tries }, drive.attempt.clock.now() + delayMs)
+  if (classification.retryAfterMs !== null || delayMs >= WORTH_A_RECORD_MS) delayed(drive, ticket, spec, { error, tries, classification }, drive.attempt.clock.now() + delayMs)
 }
 
 /** The step has failed, and the other side has said from when on it may be asked again: that holds for who drives the run again at once, too. */
@@ -36,7 +39,7 @@ export function noteHint(drive: Drive, ticket: Ticket, spec: StepSpec, { error, 
   const { retryAfterMs } = classification
   if (retryAfterMs === null || retryAfterMs === 0) return
   // What could not be tried again in the time of the run has no record: under a later deadline it goes on with the tries that are left.
-  delayed(drive, ticket, spec, { error, tries: ending === 'deadline' ? tries : 0 }, resumeAt ?? drive.attempt.clock.now() + retryAfterMs)
+  delayed(drive, ticket, spec, { error, classification, tries: ending === 'deadline' ? tries : 0 }, resumeAt ?? drive.attempt.clock.now() + retryAfterMs)
 }
 
 /** Why a step that has failed was not tried again although it may be, in words; undefined: it may not. `broken`: from when on, of a stream that broke. */
