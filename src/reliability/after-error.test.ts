@@ -18,15 +18,16 @@ const fetchFailed = (cause: unknown): Error => new TypeError('fetch failed', { c
 const DOUBTFUL_WORDS = [
   // a failure of the server
   'refund failed with 500', 'Refund API returned 500: oops', 'Refund API returned 502', 'POST /refunds -> 500 Internal Server Error', 'Error 500', 'API error (500): oops',
-  'fetch https://pay/refunds \u2192 500', 'payment service responded with a 503', 'got a 502 from the gateway', 'the bank answered with status 504', 'refund failed (Bad Gateway)',
+  'fetch https://pay/refunds \u2192 500', 'payment service responded with a 503', 'got a 502 from the gateway', 'the bank answered with status 504', 'INTERNAL_ERROR', 'http_status=502', 'the bank gave a 5xx', 'statusCode: 500', 'refund failed (Bad Gateway)',
   'HTTP 500 from payments', 'refund failed, status code: 500.', 'The payment service is temporarily unavailable',
   // late
   'refund timed out after 5000ms', 'refund took longer than 50 ms', 'no response from payment gateway', 'the bank did not answer within 30 seconds', 'Heartbeat timeout',
-  'Keepalive timeout', 'gave up', 'gave up waiting for the bank', 'payment gateway is not responding', 'deadline for the refund exceeded',
+  'Keepalive timeout', 'gave up', 'gave up waiting for the bank', 'payment gateway is not responding', 'context deadline exceeded', 'dial tcp 10.0.0.1:443: i/o timeout',
+  'the refund did not finish within 30 s', 'Post "https://pay/refunds": EOF',
   // lost
   'WebSocket connection closed before response', 'Connection closed (1006)', 'Connection to the bank was lost', 'Lost connection to MySQL server during query', 'Unexpected close',
   'Channel closed by server: 541 (INTERNAL-ERROR)', 'Server sent FIN packet unexpectedly, closing connection.', 'Client is closed because Timeout (control socket)',
-  'Cannot call write after a stream was destroyed', 'Worker exited before finishing task', 'Worker stopped with exit code 1', 'could not reach the payment service',
+  'Cannot call write after a stream was destroyed', 'Worker exited before finishing task', 'Worker stopped with exit code 1', 'could not reach the payment service', 'refund failed: fetch failed', 'unable to connect', 'failed to connect to db:5432',
   'ORA-03113: end-of-file on communication channel', 'NJS-123: call timeout of 1000 ms exceeded',
   // cut, unreadable
   'invalid response from the bank', 'could not parse the response of the bank', 'unexpected empty response', 'response of the bank was truncated',
@@ -39,6 +40,10 @@ const CLEAN_WORDS = [
   'insufficient funds', 'no such order', 'Order 500 not found', 'cannot refund 500 EUR', 'amount 500 exceeds the limit of 400', 'refund of 500 failed: amount too large',
   'the voucher has expired', 'seat 512 is taken', 'timeout must be a positive number', 'unknown option: timeout', 'order 7 was refunded already', 'the account is closed',
   'the order is closed', 'card declined', 'invalid amount', 'nothing to refund', 'the refund period has ended', 'no answer key was given' , 'customer has no connection to this order',
+  'missing request body', 'Missing receipt', 'invalid payload', 'failed to parse request body', 'The deadline for refunds has passed', 'refund deadline expired', 'could not complete the refund: card expired',
+  'could not reach an agreement with the customer', 'cannot connect this account twice', 'cancellation is not possible within 30 min of departure', 'Failed to fetch order 7: not found',
+  'name truncated to 40 characters', 'no answer provided', 'Connection not found', 'no connection string configured', 'unknown status "open"', 'The recipient is temporarily blocked', 'order could not be found',
+  'permission denied', 'Amount must be positive', 'duplicate request', 'user cancelled', 'Something went wrong', 'not a valid email', 'result set is empty', 'the gateway does not support refunds',
   'API key is missing', 'expected a status, got pending', 'rejected: 3 of 500 rows are invalid', 'returned 500 rows, expected 1', 'limit of 512 MB reached', 'error 5001: order locked',
 ]
 

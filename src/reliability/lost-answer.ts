@@ -40,28 +40,32 @@ function cannotBeRead(value: unknown): boolean {
   return names.includes('SyntaxError') && /\bJSON\b/.test(textOf(value))
 }
 
-const ANSWER = '(?:response|answer|reply|result|receipt|body|payload)'
-const SERVER = '(?:server|service|gateway|backend|upstream|api|host|endpoint|provider|database|network|system)'
+const ANSWER = '(?:response|answer|reply)'
+const SERVER = '(?:servers?|service|gateway|backend|upstream|api|host|endpoint|provider|database|network|system|bank)'
+const CANNOT = "(?:could not|couldn't|cannot|can't|failed to|unable to)"
 
+/** English ones. Each is tried against what tools say of ordinary refusals (after-error.test.ts). */
 const WORDS: readonly RegExp[] = [
   // late
-  /\btimed[ -]?out\b|\btime[ -]?out (?:after|while|waiting|exceeded|reached|expired|error\b|\()|\btimeout of \d|^(?!(?:.* )?(?:invalid|unknown|bad|missing|unsupported|wrong|setting|option|field|no|a|an|the|of|for|with|without|positive|negative)\b:? timeout\W*$)[^:]*\w timeout\W*$/i,
-  /\btook (?:too long|longer than|more than \d)|\btime limit (?:was |has been )?(?:exceeded|reached|hit)|\bexceeded (?:the |its |a )?time ?(?:limit|out)\b|\bdeadline\b[^.;:]{0,30}\b(?:exceeded|passed|expired|reached|over)\b|\bg(?:ave|iving) up\b/i,
-  /\bno (?:response|answer|reply|acknowledge?ment|ack)(?=\s*$|\s*[^\w\s]|\s+(?:from|in|within|after|before|received|to|yet|at|was|came|for|by|of)\b)|\b(?:not|n't|never) (?:yet )?(?:respond|answer(?!able)|repl(?:y|ied)|acknowledge)|\bunresponsive\b|\b(?:not|n't) (?:\w+ ){0,3}(?:with)?in \d+(?:\.\d+)? ?(?:ms|milli|s\b|sec|min)/i,
+  /\btimed[ -]?out\b|\btime[ -]?out (?:after|while|waiting|exceeded|reached|expired|error\b|\()|\btimeout of \d/i,
+  /^(?!(?:.* )?(?:invalid|unknown|bad|missing|unsupported|wrong|setting|option|field|no|a|an|the|of|for|with|without|positive|negative)\b:? timeout\W*$)(?:.*: )?[^:]*\w timeout\W*$/i,
+  /\btook (?:too long|longer than|more than \d)|\btime limit (?:was |has been )?(?:exceeded|reached|hit)|\bexceeded (?:the |its |a )?time ?(?:limit|out)\b|\bdeadline (?:was |has been )?exceeded\b|\bg(?:ave|iving) up\b/i,
+  /\bno (?:response|answer|reply|acknowledge?ment|ack)(?=\s*$|\s*[^\w\s]|\s+(?:from|in|within|after|before|received|to|yet|at|was|came|for|by|of)\b)|\b(?:not|n't|never) (?:yet )?(?:respond|answer(?!able)|repl(?:y|ied)|acknowledg)|\bunresponsive\b|\b(?:not|n't) (?:finish|complete|return|come back|end)\w*\b[^.;]{0,20}\b(?:with)?in \d/i,
   // lost
   /\bconnections?\b[^.;]{0,60}\b(?:lost|closed|reset|broken|dropped|terminated|aborted|refused|ended|died|failed|severed|interrupted|cut)\b|\b(?:lost|dropped|broken|interrupted) (?:\w+ )?connection\b|\bdisconnected\b/i,
   /\b(?:sockets?|streams?|channel|pipe|tunnel|transport|websocket)\b[^.;]{0,40}\b(?:closed|hang up|hung up|reset|destroyed|broken|lost|died)\b|\bhung up\b|\bbroken pipe\b|\bunexpected(?:ly)? close|\bfin packet\b|\bclosed because timeout\b|\bend-of-file on communication channel/i,
-  new RegExp(`\\bunreachable\\b|\\bnetwork (?:error|failure|problem|issue|outage)|\\bfailed to fetch\\b|\\b(?:could not|couldn't|cannot|can't|unable to|failed to) (?:reach|connect)\\b|\\b${SERVER}\\b[^.;]{0,30}\\b(?:unavailable|is down|went away|gone away|shutting down|restarting)\\b`, 'i'),
+  new RegExp(`\\bunreachable\\b|\\bnetwork (?:error|failure|problem|issue|outage)|\\bfetch failed\\b|\\b(?:failed to fetch|load failed|network request failed)\\W*$|\\b${CANNOT} (?:connect(?: to\\b|\\W*$)|reach (?:https?:|(?:[\\w-]+ ){0,4}${SERVER}\\b))|\\b${SERVER}\\b[^.;]{0,30}\\b(?:unavailable|is down|went away|gone away|shutting down|restarting)\\b`, 'i'),
   /\b(?:worker|thread|browser|container|pod)\b[^.;]{0,40}\b(?:exited|exit code|crashed|died|terminated|killed|stopped)\b|\b(?:process|server|instance|program)\b[^.;]{0,40}\b(?:crashed|died|was killed|out of memory)\b/i,
   // cut, or nothing that can be read
-  new RegExp(`\\b(?:unexpected|premature(?:ly)?) (?:end|eof|close)|\\btruncated\\b|\\b(?:invalid|malformed|unparse?able|unreadable|garbled|corrupt(?:ed)?|unexpected|empty|bad|partial|incomplete|missing) (?:\\w+ ){0,2}${ANSWER}\\b`, 'i'),
-  new RegExp(`\\b(?:could not|couldn't|cannot|can't|failed to|unable to) (?:parse|decode|read|deserialize|decompress|understand|interpret|validate) (?:\\w+ ){0,4}${ANSWER}\\b|\\b(?:not|n't) (?:a |an )?valid json\\b|\\bdecompression failed\\b|\\bincorrect header check\\b|\\bencoded data was not valid\\b|\\bbody (?:is unusable|(?:has |was )?already (?:been )?(?:read|used|consumed))`, 'i'),
+  new RegExp(`\\b(?:unexpected|premature(?:ly)?) (?:end|eof|close)|\\btruncated (?:${ANSWER}|body|stream|data|json)|\\b(?:${ANSWER}|body|stream|data|json)\\b[^.;]{0,30}\\btruncated\\b|\\b(?:invalid|malformed|unparse?able|unreadable|garbled|corrupt(?:ed)?|unexpected|empty|bad|partial|incomplete|missing) (?:\\w+ ){0,2}${ANSWER}\\b`, 'i'),
+  new RegExp(`\\b${CANNOT} (?:parse|decode|read|deserialize|decompress|understand|interpret|validate) (?:\\w+ ){0,4}${ANSWER}\\b|\\b(?:not|n't) (?:a |an )?valid json\\b|\\bdecompression failed\\b|\\bincorrect header check\\b|\\bencoded data was not valid\\b|\\bbody (?:is unusable|(?:has |was )?already (?:been )?(?:read|used|consumed))`, 'i'),
+  /\bEOF\W*$/,
   /\btoo many redirect|\bredirect(?:s|ed)?\b[^.;]{0,30}\b(?:exceeded|reached|times)\b|\b(?:response|answer|reply|received message|download)\b[^.;]{0,40}\b(?:larger than|too large|too big|over (?:the )?limit|exceed(?:s|ed) (?:the )?max)/i,
   // said outright
   /\b(?:outcome|result|status|state)\b[^.;]{0,20}\b(?:unknown|unclear|uncertain|ambiguous|indeterminate|undetermined)\b|\bunknown (?:outcome|result|state)\b|\b(?:may|might|could) (?:or may not )?(?:already )?have (?:already )?(?:succeeded|gone through|taken (?:effect|place)|been (?:processed|charged|refunded|paid|sent|made|created|applied|completed|executed|received|delivered|booked|committed))/i,
   // a failure of the server
-  /\b(?:internal[ _](?:server|service)[ _]error|bad gateway|service (?:temporarily )?unavailable|gateway time-?out|server error)\b/i,
-  /(?:\b(?:status(?: ?code)?|http(?:[ -]error|\/[\d.]+)?|(?:response|error|http) code|(?:failed|respond(?:ed|s)|answer(?:ed|s)|replied|rejected|ended|came back) with(?: an?)?|return(?:ed|s)(?: an?)?|got an?|received an?|error|failed|failure)|[-=]>|→)[ :=([#!]{0,3}(?:(?:status(?: code)?|http|code):? ?)?\(?5\d\d\b(?![.,]\d)(?=$|[.,:;!)\]}'"]|\s*(?:$|[-–—{([<]|(?:from|on|for|while|when|at|after|by|error|response|status|internal|bad|service|gateway|server|not implemented|unknown|web|origin|overloaded|proxy)\b))/i,
+  /\binternal[ _](?:(?:server|service)[ _])?error\b|\b(?:bad gateway|service (?:temporarily )?unavailable|gateway time-?out|server error|5xx)\b/i,
+  /(?:\b(?:(?:http_)?status(?: ?code)?|http(?:[ -]error|\/[\d.]+)?|(?:response|error|http) code|(?:failed|respond(?:ed|s)|answer(?:ed|s)|replied|rejected|ended|came back) with(?: an?)?|return(?:ed|s)(?: an?)?|got an?|received an?|error|failed|failure)|[-=]>|→)[ :=([#!]{0,3}(?:(?:status(?: code)?|http|code):? ?)?\(?5\d\d\b(?![.,]\d)(?=$|[.,:;!)\]}'"]|\s*(?:$|[-–—{([<]|(?:from|on|for|while|when|at|after|by|error|response|status|internal|bad|service|gateway|server|not implemented|unknown|web|origin|overloaded|proxy)\b))/i,
 ]
 
 function inWords(value: unknown): boolean {
