@@ -156,3 +156,35 @@ describe('a decision about one payment that stands where another one stood', () 
     expect(paid.map(({ what }) => what)).toEqual(['A', 'B', 'C', 'D'])
   })
 })
+
+describe('a decision that is given with the reason it was asked for with', () => {
+  it('is taken, and is refused where the id has become that of another call', async () => {
+    const { paid, pay } = desk('step')
+    const fail = failingOnce()
+    let list = ['A']
+    const agent = defineAgent('a', async (run) => {
+      for (const what of list) await pay(run, what)
+      fail()
+    })
+    const runner = createRunner({ agents: [agent], store: memoryStore(), ...quick })
+    await expect(runner.run(agent, 1, { runId: 'r' })).rejects.toThrow(/later/)
+    const reasonFor = async (what: string) => {
+      list = [what]
+      const outcome = await runner.resume('r')
+      const [reason] = outcome.status === 'suspended' ? outcome.reasons : []
+      if (reason?.type !== 'repeat') throw new Error(`it does not wait: ${JSON.stringify(outcome)}`)
+      return reason
+    }
+    const [b, c] = [await reasonFor('B'), await reasonFor('C')]
+    expect(c.step).toBe(b.step)
+    await expect(runner.resolve('r', b, 'rerun')).rejects.toMatchObject({ code: 'NOTHING_TO_RESOLVE', message: expect.stringContaining('is another call now') })
+    expect(await runner.resolve('r', c, 'rerun', { resume: true })).toMatchObject({ status: 'completed' })
+    expect(paid.map(({ what }) => what)).toEqual(['A', 'C'])
+  })
+
+  it('must be about something that has an id', async () => {
+    const runner = createRunner({ agents: [defineAgent('a', async () => 1)], store: memoryStore() })
+    await runner.run('a', 1, { runId: 'r' })
+    await expect(runner.resolve('r', { tool: 'pay' } as never, 'rerun')).rejects.toMatchObject({ code: 'INVALID_OPTIONS' })
+  })
+})

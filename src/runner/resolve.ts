@@ -14,10 +14,15 @@ import { History } from '../replay/history.ts'
 import { newestTaken } from '../run/inbox.ts'
 import { ownership } from '../run/lease.ts'
 
+/** A call that a run waits with, as its reason tells it. */
+export type WaitingCall = Pick<SuspendReason & { readonly type: 'in-doubt' | 'repeat' }, 'step' | 'tool' | 'fingerprint'>
+
 export type DecisionInput = 'rerun' | 'skip' | 'reuse' | { readonly result: unknown }
 
 /** Needs the store only: a person may decide where no agent is at hand. The run goes on when it is resumed. */
-export async function decide(store: Store, runId: string, step: string, input: DecisionInput, now: number, secrets?: Secrets): Promise<void> {
+export async function decide(store: Store, runId: string, asked: string | WaitingCall, input: DecisionInput, now: number, secrets?: Secrets): Promise<void> {
+  const step = typeof asked === 'string' ? asked : asked?.step
+  if (typeof step !== 'string') throw new HoldfastError('INVALID_OPTIONS', `resolve() takes the id of a step, or the reason of a suspended run that names one, got ${JSON.stringify(asked)}`, { runId })
   const asGiven = input === 'reuse' ? input : decisionOf(input)
   const row = await store.get(runId)
   if (!row) throw new HoldfastError('UNKNOWN_RUN', `there is no run "${runId}" in this ${store.kind} store`, { runId, advice: 'Look at the list of runs' })
@@ -31,6 +36,9 @@ export async function decide(store: Store, runId: string, step: string, input: D
   const question = row.status === 'completed' ? undefined : questionOf(entries, history, step, mayRun)
   if (!question) throw nothingToResolve(runId, step, row.status, row.status === 'completed' ? [] : questionsIn(entries, history, mayRun))
   if (question.first.length > 0) throw nothingToResolve(runId, step, row.status, question.first)
+  if (typeof asked !== 'string' && (asked.fingerprint !== question.fingerprint || asked.tool !== question.effect.name)) {
+    throw new HoldfastError('NOTHING_TO_RESOLVE', `step "${step}" of run "${runId}" is another call now than the one that was asked about`, { runId, step, advice: 'Look at what it waits for now' })
+  }
   const decision = asGiven === 'reuse' ? reused(question, runId, step)
     : asGiven.type === 'result' && question.kind === 'model' ? responseGiven(input, question.effect.name, runId, step, now) : asGiven
   await refuseSettled(store, row, step, question, entries)
@@ -39,8 +47,8 @@ export async function decide(store: Store, runId: string, step: string, input: D
   const waitsAgain = lastReasons(entries).some((reason) => reason.step === step)
   if (!waitsAgain && history.ledger.decisions.some((d) => d.step === step && !d.consumed)) throw resolvedAlready(runId, step)
   // Two who decide at once decide about the same question: that after those which were taken.
-  const asked = entries.filter(({ entry }) => (entry.type === 'decision' || entry.type === 'inbox-taken') && entry.step === step).length
-  const sent = await store.send(runId, { question: `resolve ${step} ${asked}`, body: writeMessage(runId, message, secrets), wakes: true, now })
+  const before = entries.filter(({ entry }) => (entry.type === 'decision' || entry.type === 'inbox-taken') && entry.step === step).length
+  const sent = await store.send(runId, { question: `resolve ${step} ${before}`, body: writeMessage(runId, message, secrets), wakes: true, now })
   if (sent === null) throw resolvedAlready(runId, step)
 }
 

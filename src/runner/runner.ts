@@ -22,7 +22,7 @@ import type { Outcome } from './outcome.ts'
 import { plainRun } from './plain.ts'
 import { sweep, type Recovered, type RecoverOptions, type Recovering } from './recover.ts'
 import { Recovery, type StartOptions } from './recovery.ts'
-import { decide, type DecisionInput } from './resolve.ts'
+import { decide, type DecisionInput, type WaitingCall } from './resolve.ts'
 
 export interface CallOptions {
   /** Ends this attempt when it aborts; the run stays resumable. The call rejects with the signal's reason. */
@@ -77,14 +77,15 @@ export interface Runner {
   /**
    * Settles a step that is in doubt, or a call that waits because it would repeat an effect.
    *
-   * @param step Its id, as the reason of the suspended run and `holdfast show` name it.
+   * @param step The reason of the suspended run itself, or the id that it and `holdfast show` name. A call that was not started may have another id in the
+   * next attempt: with the reason, the decision is refused where the id is another call's by now.
    * @param decision `rerun`: it may run (again). `skip`: it does not run, the model is told that the outcome is unknown. `reuse`: the call is answered
    * with what the earlier one gave. `{ result }`: it is answered with this. Of a model request (one that offers provider-executed tools) `skip` fails
    * the request: its caller is thrown `OUTCOME_UNKNOWN`, because there is no response to go on with; its `result` is a text, or `{ content }` with the parts of the response.
    * @returns With `resume: true` what `resume` gives.
    * @throws HoldfastError `UNKNOWN_RUN`, `UNKNOWN_STEP`, `NOTHING_TO_RESOLVE`.
    */
-  resolve(runId: string, step: string, decision: DecisionInput, options?: CallOptions & { readonly resume?: boolean }): Promise<Outcome | undefined>
+  resolve(runId: string, step: string | WaitingCall, decision: DecisionInput, options?: CallOptions & { readonly resume?: boolean }): Promise<Outcome | undefined>
   /**
    * Drives every run of its agents that nobody drives although it could go on, those that wait longest first: abandoned ones (their process is
    * known to be dead, or its lease has run out) and those that are due (a wait is over, somebody has answered, their runner was closed).
@@ -185,7 +186,7 @@ class DefaultRunner implements Runner {
     }
   }
 
-  async resolve(runId: string, step: string, decision: DecisionInput, options: CallOptions & { readonly resume?: boolean } = {}): Promise<Outcome | undefined> {
+  async resolve(runId: string, step: string | WaitingCall, decision: DecisionInput, options: CallOptions & { readonly resume?: boolean } = {}): Promise<Outcome | undefined> {
     checkCall('resolve', options, RESOLVE)
     const { clock, secrets } = this.#options
     await this.#driving.counted(async () => {

@@ -43,7 +43,7 @@ export async function settle({ runner, runId, session, reasons, random, all, lat
     // Told first: the run may take it up at once.
     if (position !== undefined) world.decide(position, typeof decision === 'string' ? decision : 'result', about)
     try {
-      await runner.resolve(runId, question.step, decision)
+      await runner.resolve(runId, question, decision)
     } catch (error) {
       if (call && !wasAuthorised) call.authorised = false
       const isMissing = HoldfastError.isInstance(error) && error.code === 'NOTHING_TO_RESOLVE'
