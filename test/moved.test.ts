@@ -87,6 +87,30 @@ describe('the idempotency key of a call that asks once more for what was done', 
   })
 })
 
+describe('two calls that ask at once for what was not done', () => {
+  it('are two effects: one of them has the key of the first, and the other one of its own', async () => {
+    const keys: string[] = []
+    const model = testModel((turn) => (turn < 2 ? { calls: Array.from({ length: turn + 1 }, (_, i) => ({ id: `c${turn}${i}`, tool: 'refund', input: { order: 7 } })) } : { text: 'done' }))
+    const { agent, runner } = scene(async (run) => {
+      const tools = run.tools({
+        refund: tool({
+          inputSchema: z.object({ order: z.number() }),
+          execute: async () => {
+            keys.push(currentStep()!.idempotencyKey)
+            if (keys.length === 1) throw Object.assign(new Error('socket hang up'), { code: 'ECONNRESET' })
+            return 'refunded'
+          },
+        }),
+      }, { refund: { reconcile: async () => ({ status: 'not-done' }) } })
+      return (await generateText({ model: run.model(model), tools, prompt: 'x', stopWhen: stepCountIs(5) })).text
+    })
+    expect(await runner.run(agent, 1, { runId: 'r' })).toEqual({ status: 'completed', result: 'done' })
+    expect(keys).toHaveLength(3)
+    expect(new Set(keys).size).toBe(2)
+    expect(keys.slice(1)).toContain(keys[0])
+  })
+})
+
 describe('a doubt that an earlier attempt left behind', () => {
   const desk = () => {
     const calls: string[] = []

@@ -29,8 +29,8 @@ describe('C15: an agent inside a tool', () => {
     if (!ticket.record?.end) {
       run.start(ticket)
       const branch = run.machine.openBranch('', { step: ticket.ref.id })!
-      run.do(request(prompt, { branch, tools: ['t'] }), `inner ${prompt}`, [asks('t', 'call_0')])
-      run.do(call('t', 'call_0', '', { branch }), `tool of ${prompt}`)
+      run.do(request(prompt, { branch: branch.path, tools: ['t'] }), `inner ${prompt}`, [asks('t', 'call_0')])
+      run.do(call('t', 'call_0', '', { branch: branch.path }), `tool of ${prompt}`)
       run.machine.closeBranch(branch)
       run.end(ticket, `sub ${prompt}`)
     }
@@ -60,7 +60,7 @@ describe('C15: an agent inside a tool', () => {
     const run = new Scenario()
     const ticket = run.ask(step('desk', { kind: 'agent', key: '' }))
     const branch = run.machine.openBranch('', { step: ticket.ref.id })!
-    run.do(request('hi', { branch }))
+    run.do(request('hi', { branch: branch.path }))
     run.machine.closeBranch(branch)
     run.end(ticket)
     run.drain()
@@ -82,7 +82,7 @@ describe('R1: nested calls of a snippet', () => {
     run.do(request('go', { tools: ['js'] }), 'A', [asks('js', 'outer', 'code')])
     const outer = run.ask(call('js', 'outer', 'code'))
     run.start(outer)
-    return run.machine.openBranch('', { step: outer.ref.id })!
+    return run.machine.openBranch('', { step: outer.ref.id })!.path
   }
 
   it('are numbered in call order and replay whatever the order of their results (G2)', () => {
@@ -127,7 +127,7 @@ describe('R1: keyed steps, branches and agents', () => {
     expect([0, 1].map(() => run.do(step('s', { key: 'k' })).id)).toEqual(['s:s:k#0', 's:s:k#1'])
     const first = run.branch('b')
     expect(run.machine.openBranch('', { type: 'b', name: 'b' })).toBeUndefined()
-    expect(run.machine.openBranch('', { type: 'a', name: 'b' })).toBe('a:b#0')
+    expect(run.machine.openBranch('', { type: 'a', name: 'b' })?.path).toBe('a:b#0')
     run.close(first, 'b')
     expect(run.branch('b')).toBe('b:b#1')
   })
@@ -162,6 +162,18 @@ describe('BRANCH_ENDED', () => {
     run.close(outer, 'x')
     expect(run.claim(step('s', { branch: inner }))).toMatchObject(ended)
     expect(run.machine.openBranch(inner, { type: 'b', name: 'z' })).toBeUndefined()
+  })
+
+  it('not of one that a later try of what it stands in has opened: the end of an earlier one is its own', () => {
+    const run = new Scenario()
+    const outer = run.ask(step('s', { key: 'k' }))
+    const [first, second] = [0, 1].map(() => {
+      const inside = run.machine.openBranch('', { step: outer.ref.id })!
+      return run.machine.openBranch(inside.path, { type: 'b', name: 'x' })!
+    })
+    expect(first!.path).toBe(second!.path)
+    run.machine.closeBranch(first!, { type: 'b', name: 'x' })
+    expect(run.claim(step('t', { branch: second!.path }))).toMatchObject({ type: 'live' })
   })
 
   it('a branch that nobody opened has none either', () => {

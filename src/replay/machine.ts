@@ -66,9 +66,9 @@ export class Machine {
 
   /**
    * Opens a branch below `parent`: a tool call's inside by the step's id, or by type, name and key.
-   * Returns its path, or undefined when one of that name and key is open.
+   * Returns undefined when one of that name and key is open, or what it stands in has ended.
    */
-  openBranch(parent: string, as: { readonly step: string } | { readonly type: 'b' | 'a'; readonly name: string; readonly key?: string }): string | undefined {
+  openBranch(parent: string, as: { readonly step: string } | { readonly type: 'b' | 'a'; readonly name: string; readonly key?: string }): Branch | undefined {
     const above = this.#branches.get(parent)
     if (!above || above.isOver) return undefined
     let path: string
@@ -79,13 +79,13 @@ export class Machine {
       path = this.#history.current(keyed(parent, as.type, as.name, as.key, above.occurrenceOf(place)))
       above.openKey(place)
     }
-    this.#branches.set(path, new Branch(path, above, this.#history, ++this.#event))
-    return path
+    const branch = new Branch(path, above, this.#history, ++this.#event)
+    this.#branches.set(path, branch)
+    return branch
   }
 
-  closeBranch(path: string, as?: { readonly type: 'b' | 'a'; readonly name: string; readonly key?: string }): void {
-    const branch = this.#branches.get(path)
-    if (!branch) return
+  /** Ends this branch, and not one of its path that a later try of what it stands in has opened since. */
+  closeBranch(branch: Branch, as?: { readonly type: 'b' | 'a'; readonly name: string; readonly key?: string }): void {
     branch.ended = true
     const { parent } = branch
     if (parent) parent.changedAt = Math.max(parent.changedAt, branch.changedAt)

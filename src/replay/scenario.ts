@@ -3,6 +3,7 @@ import { hash } from '../core/hash.ts'
 import type { JsonValue } from '../journal/json.ts'
 import type { AskedCall, EffectRef, Entry, Outcome, StepKind } from '../journal/entry.ts'
 import type { EffectPolicy, GuardVerdict } from '../effects/guard.ts'
+import type { Branch } from './branch.ts'
 import type { Claim, ModelClaim, Note, Ticket, Verdict } from './claim.ts'
 import { History } from './history.ts'
 import { MAIN } from './identity.ts'
@@ -108,6 +109,7 @@ export class Scenario {
   readonly history = new History()
   readonly machine: Machine
   readonly notes: Note[] = []
+  readonly #branches = new Map<string, Branch>()
   readonly #ends = new Map<Ticket, { readonly outcome: Outcome; readonly asked: readonly AskedCall[] }>()
 
   constructor(journal: readonly Entry[] = []) {
@@ -242,12 +244,13 @@ export class Scenario {
   }
 
   branch(key: string, parent = MAIN): string {
-    const path = this.machine.openBranch(parent, { type: 'b', name: key })
-    if (path === undefined) throw new Error(`branch ${key} is open`)
-    return path
+    const branch = this.machine.openBranch(parent, { type: 'b', name: key })
+    if (branch === undefined) throw new Error(`branch ${key} is open`)
+    this.#branches.set(branch.path, branch)
+    return branch.path
   }
 
   close(path: string, key: string): void {
-    this.machine.closeBranch(path, { type: 'b', name: key })
+    this.machine.closeBranch(this.#branches.get(path)!, { type: 'b', name: key })
   }
 }

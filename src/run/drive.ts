@@ -16,7 +16,7 @@ import type { Reached } from './limits.ts'
 import { performLive } from './live.ts'
 import { hiddenClaim } from './hidden-claim.ts'
 import { readable } from './readable.ts'
-import { ofStep, type StepContext, type StepSpec } from './step.ts'
+import { ofStep, type StepSpec } from './step.ts'
 
 /** How a drive ended. */
 export type DriveEnd =
@@ -56,12 +56,10 @@ export class Drive {
   readonly blame = new Blame()
   /** Model steps whose response the store refused: none of the effects that they ask for may start. */
   readonly unrecordedResponses = new Set<string>()
-  /** By branch, the try whose code runs in it: an earlier one may still be on its way to its end. */
-  readonly tries = new Map<string, StepContext>()
   /** Effects that were asked about in this drive without an answer that may be believed. */
   readonly asked = new Set<string>()
   /** What calls are using up right now: given to them, and not written down yet. */
-  readonly taken = { effects: new Set<string>(), decisions: new Set<number>() }
+  readonly taken = { effects: new Set<string>(), decisions: new Set<number>(), keys: new Set<string>() }
   /** Steps with effects that are about to start, run, or are being recorded. */
   readonly underWay = new Set<string>()
   readonly #ends = new Map<Ticket, Ended>()
@@ -201,10 +199,9 @@ export class Drive {
     this.#pauses.set(step, pause)
   }
 
-  /** The try whose code ran in the branch of a step has ended. */
-  forget(step: string): void {
-    this.tries.delete(step)
-    this.#pauses.delete(step)
+  /** The try has ended: what it holds, its caller's messages among it, must not stay as long as the run. */
+  offPause(step: string, pause: () => () => void): void {
+    if (this.#pauses.get(step) === pause) this.#pauses.delete(step)
   }
 
   /** Does what a verdict says: until that is written down, or was not, nobody else is given what it uses up, and the step does not start a second time. */

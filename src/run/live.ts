@@ -1,6 +1,7 @@
 /** A step that is not answered from the journal: guarded, written ahead, executed, recorded (R2, R3, R6). */
 import { sleep } from '../core/clock.ts'
 import type { Consumption } from '../effects/guard.ts'
+import { isExpected } from '../effects/doubt.ts'
 import type { Effect } from '../effects/ledger.ts'
 import { decode } from '../journal/codec.ts'
 import type { AskedCall, DoubtCause, Outcome, SuspendReason } from '../journal/entry.ts'
@@ -101,8 +102,10 @@ async function start(drive: Drive, ticket: Ticket, spec: StepSpec, consumes: Con
       ...encodedInput(spec),
       ...modelParts(spec),
     }
+    drive.taken.keys.add(idempotencyKey)
     try {
       await attempt.writeStep([...consumed(ticket.ref.id, consumes), started], recordName(spec, ticket.ref.id))
+      drive.taken.keys.delete(idempotencyKey)
     } catch (error) {
       if (isLost(error)) return attempt.abort(error)
       // Its input is: it is not called, and its caller is told.
@@ -151,7 +154,7 @@ async function start(drive: Drive, ticket: Ticket, spec: StepSpec, consumes: Con
  * arguments, also at another place, one that failed the run and is driven again, and one that is asked for again after "not done": should the former one have
  * landed after all, the outside world can tell that it is the same.
  */
-function keyOf({ attempt, machine }: Drive, ticket: Ticket, consumes: Consumption): string {
+function keyOf({ attempt, machine, taken }: Drive, ticket: Ticket, consumes: Consumption): string {
   const { ledger } = attempt.history
   const { ref, claim: { effect, fingerprint } } = ticket
   const isSameTurn = ({ step }: Effect): boolean => turnOf(step.id) === turnOf(ref.id)
@@ -159,7 +162,9 @@ function keyOf({ attempt, machine }: Drive, ticket: Ticket, consumes: Consumptio
   const isAskedAgain = ({ step }: Effect): boolean => ref.kind === 'tool' && turnOf(step.branch) === turnOf(ref.branch)
   const isElsewhere = ({ step }: Effect): boolean => machine.isUnclaimed(step.id)
   const isSame = (former: Effect): boolean => former.state !== 'completed' && former.fingerprint === fingerprint && (isSameTurn(former) || isAskedAgain(former) || isElsewhere(former))
-  const isUndone = (former: Effect): boolean => isSameTurn(former) || (former.state === 'not-done' && isAskedAgain(former))
+  // One whose own call comes back for it needs its key itself; two that ask for the same at once are two.
+  const isFree = (former: Effect): boolean => !isExpected(former) && !taken.keys.has(former.idempotencyKey)
+  const isUndone = (former: Effect): boolean => isFree(former) && (isSameTurn(former) || (former.state === 'not-done' && isAskedAgain(former)))
   const before = ledger.effects.get(ref.id)
     ?? consumes.effects.map((id) => ledger.effects.get(id)!).find(isSame)
     ?? (effect && ledger.undone(effect, fingerprint ?? '').findLast(isUndone))
@@ -191,19 +196,15 @@ async function call(
   // A later try finds that what it stands in has ended meanwhile.
   if (branch === undefined) throw surroundingsEnded(drive, ticket, spec)
   drive.onPause(ticket.ref.id, pause)
-  // Work that is no longer waited for may go on, but it may not ask for steps; nor does its end close the branch of the try after it.
-  const close = (): void => {
-    if (drive.tries.get(branch) === context) drive.machine.closeBranch(branch)
-  }
-  drive.tries.set(branch, context)
+  // Work that is no longer waited for may go on, but it may not ask for steps.
+  const close = (): void => drive.machine.closeBranch(branch)
   signal.addEventListener('abort', close, { once: true })
   try {
-    return await inContext({ drive, branch, step: context }, () => spec.work(context))
+    return await inContext({ drive, branch: branch.path, step: context }, () => spec.work(context))
   } finally {
     signal.removeEventListener('abort', close)
     close()
-    // What a try holds, its caller's messages among it, must not stay as long as the run.
-    if (drive.tries.get(branch) === context) drive.forget(branch)
+    drive.offPause(ticket.ref.id, pause)
   }
 }
 

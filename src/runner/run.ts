@@ -163,6 +163,13 @@ async function inBranch<T>(drive: Drive, parent: string, key: string, fn: () => 
   }
   const as = { type: 'b', name: drive.attempt.secrets?.hide(String(key)) ?? key } as const
   const step = currentContext()?.step
+  // Where it stands another try may have begun since: what is opened there is no business of this one.
+  if (step?.signal.aborted || drive.machine.hasEnded(parent)) {
+    throw new HoldfastError('BRANCH_ENDED', `run "${drive.attempt.runId}": branch "${key}" was opened in one that has ended`, {
+      runId: drive.attempt.runId,
+      advice: 'Await what a step or branch starts before it returns',
+    })
+  }
   const branch = drive.machine.openBranch(parent, as)
   if (branch === undefined) {
     throw new HoldfastError('AMBIGUOUS_STEP', `run "${drive.attempt.runId}": branch "${key}" is open already`, {
@@ -170,7 +177,7 @@ async function inBranch<T>(drive: Drive, parent: string, key: string, fn: () => 
       advice: 'Give each line of work a key of its own',
     })
   }
-  const context = { drive, branch, ...(step && { step }) }
+  const context = { drive, branch: branch.path, ...(step && { step }) }
   let value: T
   try {
     value = await inContext(context, fn)
