@@ -29,9 +29,13 @@ export function refuseNoAnswer({ content, finishReason, response }: Pick<Languag
   if (isNothing || isUnfinished(response?.body)) throw new BrokenResponseError('it ended before it was finished')
 }
 
-/** Gateways end an answer that broke off on their other side with a finish of this name (OpenRouter), whatever came before it. */
-export function refuseFailed({ raw }: LanguageModelV4FinishReason, error: unknown = { type: 'server_error', message: 'it was ended by an error' }): void {
-  if (raw?.toLowerCase() === 'error') throw new FailedResponseError(error)
+/** Finishes of answers that broke off on the other side, whatever came before: of OpenRouter and Mistral, vLLM and SGLang, DeepSeek. */
+const FAILED: Readonly<Record<string, string>> = { error: 'server_error', abort: 'server_error', insufficient_system_resource: 'overloaded_error' }
+
+/** @throws FailedResponseError `error`, or what the name of the finish says. */
+export function refuseFailed({ raw }: LanguageModelV4FinishReason, error?: unknown): void {
+  const name = raw?.toLowerCase() ?? ''
+  if (Object.hasOwn(FAILED, name)) throw new FailedResponseError(error ?? { type: FAILED[name], message: `it was ended by "${name}"` })
 }
 
 /** The error in a body, or in one event of a stream; undefined: none. Responses of success may have one that is null. */

@@ -58,6 +58,8 @@ const UNFINISHED: readonly (readonly [Package, string, unknown])[] = [
   ['@ai-sdk/openai chat', 'a finish that is an error (OpenRouter)', choice('error', { error: { code: 502, message: 'Provider disconnected' } })],
   ['@ai-sdk/openai-compatible', 'a finish that is an error (OpenRouter)', choice('error', { error: { code: 502, message: 'Provider disconnected' } })],
   ['@ai-sdk/openai-compatible', 'a finish that is an error, and no more', choice('error')],
+  ['@ai-sdk/openai-compatible', 'a server that aborted it (vLLM)', choice('abort')],
+  ['@ai-sdk/openai-compatible', 'a server without resources (DeepSeek)', choice('insufficient_system_resource')],
   ['@ai-sdk/openai', 'a response in progress', { ...whole('responses'), status: 'in_progress' }],
   ['@ai-sdk/anthropic', 'no stop reason', { ...whole('anthropic'), stop_reason: null }],
   ['@ai-sdk/google', 'no finish reason', { ...whole('google'), candidates: [candidate] }],
