@@ -163,7 +163,7 @@ export interface ToolPolicy<INPUT = unknown, OUTPUT = unknown> {
    * see one, hand it a key of your own, made of what the call is about, in place of `currentStep().idempotencyKey`.
    */
   effectKey?(input: INPUT): string
-  /** Lets a call run although an earlier one with the same effect key was superseded or is in doubt. Default false. */
+  /** Lets a call run although a superseded one with the same effect key was made or is in doubt. A doubt whose record stands holds it all the same. Default false. */
   readonly allowRepeat?: boolean
   /** How long after the former owner's lease ended `not-done` is believed, ms. Default: the tool's timeout. */
   readonly settleAfterMs?: number
