@@ -2,14 +2,16 @@
  * What says that the answer to something that was sent got lost, was cut, cannot be read, or came too late (R6). Looser than classification,
  * which decides about retries: there a false hit sends something twice, here it costs a question.
  */
+import { factsOf } from './classification/facts.ts'
 import { namesOf, read } from './classification/layers.ts'
 
 /** Longer texts say what they have to say at their beginning. */
 const MAX_TEXT = 4_096
+const MAX_TEXTS = 8
 
-/** Whether one layer of an error says so: by a code or a name of the client that read the answer, by a bare status, or in words. */
+/** Whether one layer of an error says so: by a code or a name, by a bare status, or in words. */
 export function saysLost(value: unknown): boolean {
-  return isFailure(value) || isElsewhere(value) || cannotBeRead(value) || inWords(value)
+  return isFailure(value) || isElsewhere(value) || cannotBeRead(value) || isCalledSo(value) || inWords(value)
 }
 
 /** `throw response.status`, `{ cause: response.status }`. */
@@ -38,6 +40,18 @@ function cannotBeRead(value: unknown): boolean {
   if (names.some((name) => READER.test(name))) return true
   // Of JSON alone: a pattern or a program that does not parse was never sent. All engines name it in their messages.
   return names.includes('SyntaxError') && /\bJSON\b/.test(textOf(value))
+}
+
+/** Classes and codes of one's own, by the last word of their name: `RefundTimeout`, `BankConnectionError`, `bank_timeout`, `NO_RESPONSE`. Of many a word says nothing (`ROOM_UNAVAILABLE`). */
+const NAME = /(?:Time(?:d)?Out|Connection(?:Lost|Closed|Reset|Broken|Failed|Aborted)?|Network|Socket|Disconnect(?:ed|ion)?|Unreachable|Interrupted|Aborted|ServerFault|BadGateway|ServiceUnavailable|NoResponse|OutcomeUnknown)(?:Error|Exception|Failure)?$/i
+const OWN_CODE = /^(?!(?:invalid|bad|missing|unknown|unsupported)_)(?:\w*(?:timeout|timed_?out)|(?:\w+_)?(?:connection_(?:lost|closed|reset|error|failed|aborted|broken)|disconnected|unreachable|network_(?:error|failure)|no_(?:response|answer|reply)|service_unavailable|internal(?:_server)?_error|server_error|bad_gateway|deadline_exceeded|outcome_unknown|unknown_outcome))(?:_error)?$/i
+
+function isCalledSo(value: unknown): boolean {
+  if (namesOf(value).some((name) => name.length < 100 && NAME.test(name))) return true
+  return ['code', 'type', 'errorCode', 'error_code', 'reason', 'status'].some((key) => {
+    const code = read(value, key)
+    return typeof code === 'string' && code.length < 100 && OWN_CODE.test(code.replaceAll('-', '_'))
+  })
 }
 
 const ANSWER = '(?:response|answer|reply)'
@@ -69,8 +83,9 @@ const WORDS: readonly RegExp[] = [
 ]
 
 function inWords(value: unknown): boolean {
-  const text = textOf(value)
-  return text !== '' && WORDS.some((pattern) => pattern.test(text))
+  // Also of what it carries: the body of an answer, a detail.
+  const texts = [textOf(value), ...(typeof value === 'object' ? factsOf(value).texts.slice(0, MAX_TEXTS) : [])]
+  return [...new Set(texts)].some((text) => text !== '' && WORDS.some((pattern) => pattern.test(text)))
 }
 
 /** The message of an error, or a text that was thrown. */
