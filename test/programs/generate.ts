@@ -169,8 +169,7 @@ class Maker {
     return this.#chance(this.#trouble) ? this.#pick(this.#troubles) : 'ok'
   }
 
-  #plainStep(): StepNode {
-    const idempotent = this.#chance(0.3)
+  #plainStep(idempotent = this.#chance(0.3)): StepNode {
     const name = this.#pick(['charge', 'ship', 'tell'])
     // What has effects is told by its name from what has none: code that moves must not take one for the other.
     return { type: 'step', name: this.#moves && idempotent ? `${name} again` : name, ...this.#maybeInput(), idempotent, does: this.#behaviour() }
@@ -185,8 +184,8 @@ class Maker {
     return this.#moves || this.#chance(0.4) ? { input: this.#below(2) } : {}
   }
 
-  #step(): StepNode {
-    return { ...this.#plainStep(), ...this.#maybeKey(0.3) }
+  #step(idempotent?: boolean): StepNode {
+    return { ...this.#plainStep(idempotent), ...this.#maybeKey(0.3) }
   }
 
   #keyed(): Node {
@@ -205,7 +204,7 @@ class Maker {
     const isSlow = this.#chance(0.3)
     const does = isSlow && this.#chance(0.5) ? 'late' : 'ok'
     const inside: Node = { type: 'seq', nodes: this.#list(1, 2, () => ({ ...this.#plainStep(), does } as const)) }
-    return { ...this.#step(), idempotent: true, does: 'ok', inside, ...(isSlow && { slow: this.#pick([900, 960]) }) }
+    return { ...this.#step(true), does: 'ok', inside, ...(isSlow && { slow: this.#pick([900, 960]) }) }
   }
 
   #read(): ReadNode {
