@@ -29,11 +29,12 @@ describe('docs/cli.md', () => {
       { type: 'superseded', by: 'divergence', step: '0', reason: 'r', ids: [] }, { type: 'config-changed', step: '0', changed: [], config: 'c' },
       { type: 'settled', step: '9', by: 'reconcile', settlement: { type: 'not-done' } },
       { type: 'decision', inbox: 1, step: '9', effect: { name: 'x', key: '' }, fingerprint: 'f', since: 1, decision: { type: 'skip' } },
+      { type: 'salvaged', fault: 'checksum', had: 30, inbox: 0, token: 1, copy: 'c' },
       { type: 'run-ended', status: 'failed', error: encode(new Error('m')) },
     )
     const row = rowOf(entries, 'failed')
     const { input: _input, ...view } = runView({ row, entries, owner: null, inbox: [], place: {} })
-    const lists = [view.waits, view.steps, view.attempts, view.warnings, view.divergences, view.configChanges, view.settlements, view.decisions]
+    const lists = [view.waits, view.steps, view.attempts, view.warnings, view.divergences, view.configChanges, view.settlements, view.decisions, view.salvages]
     expect(lists.map((list) => list.length > 0)).toEqual(lists.map(() => true))
     const missing = [...new Set(fieldsOf({ view, runs: [listed(row, 0)] }))].filter((name) => name !== 'view' && !page.includes(`\`${name}\``))
     expect(missing).toEqual([])

@@ -7,7 +7,7 @@ import type { Signal } from './io.ts'
 export const EXIT = { done: 0, failed: 1, badInput: 2, suspended: 3, elsewhere: 4, cancelled: 5, store: 6, SIGINT: 130, SIGTERM: 143 } as const
 
 export const EXIT_CODES: readonly (readonly [code: number, meaning: string])[] = [
-  [EXIT.done, 'the run completed; list, show, resolve: done; recover: no run failed; verify: all is well'],
+  [EXIT.done, 'the run completed; list, show, resolve, salvage: done; recover: no run failed; verify: all is well'],
   [EXIT.failed, 'the run failed (resume drives it again); recover: one failed or could not be driven; verify: something is wrong; or something unexpected happened'],
   [EXIT.badInput, 'bad input, nothing ran: an argument, the module, an unknown run, agent or step; or Node is too old'],
   [EXIT.suspended, 'the run is suspended: it waits for somebody, or for a time'],

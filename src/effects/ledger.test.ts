@@ -148,3 +148,30 @@ describe('doubt', () => {
     expect(isNotDoneBelievable(doubt)).toBe(believed)
   })
 })
+
+describe('a journal that was cut', () => {
+  const cut = (had: number): Entry => ({ type: 'salvaged', at: 7, fault: 'checksum', had, inbox: 0, token: 3, copy: 'c' })
+  const presumed = (id: string): Entry => ({ ...started(id), presumed: true } as Entry)
+  const place = (...entries: Entry[]): Ledger => {
+    const ledger = new Ledger()
+    for (const [i, entry] of entries.entries()) ledger.apply(entry, i + 1)
+    return ledger
+  }
+
+  it('may have lost each call of which nothing is recorded, until something is', () => {
+    const ledger = place(started('0'), ended('0', value('ok')), cut(9), presumed('1'))
+    expect(['0', '1', '1~1', '2'].map((step) => ledger.mayBeLost(step))).toEqual([false, false, false, true])
+    expect(ledger.effects.get('1')).toMatchObject({ state: 'started', token: 3 })
+    expect(isInDoubt(ledger.effects.get('1')!, idle)).toBe(true)
+  })
+
+  it('may have lost what came in place of a record that is older than the cut', () => {
+    const ledger = place(started('0'), ended('0', value('ok')), cut(9), superseded('0'))
+    expect(ledger.mayBeLost('0~1')).toBe(true)
+  })
+
+  it('has lost nothing where it had no more entries, or was not cut', () => {
+    expect(place(started('0'), cut(1)).mayBeLost('1')).toBe(false)
+    expect(place(started('0')).mayBeLost('1')).toBe(false)
+  })
+})

@@ -1,7 +1,7 @@
 /** The ledger of effects: what every step with effects that is not idempotent is known to have done (R2, R6). */
 import type { Encoded } from '../journal/codec.ts'
 import type { Decision, DecisionTaken, DoubtCause, EffectRef, Entry, Outcome, StepRef } from '../journal/entry.ts'
-import { approvalOf, parentOf } from '../replay/identity.ts'
+import { approvalOf, parentOf, turnOf } from '../replay/identity.ts'
 
 /**
  * `started`: its code was called; without an end it is in doubt, unless it runs right now.
@@ -74,6 +74,8 @@ export class Ledger {
   /** By name, key and arguments: calls that failed or were not done, and whose idempotency key no later one has taken over. */
   readonly #undone = new Map<string, Set<Effect>>()
   #token = 0
+  /** Where the journal was cut and entries were lost, and the places of effects that something is recorded of since. */
+  #lost: { readonly token: number; readonly known: Set<string> } | undefined
 
   /** Fencing token of the newest attempt. */
   get token(): number {
@@ -100,13 +102,22 @@ export class Ledger {
     return [...(this.#approved.get(approval) ?? [])]
   }
 
+  /** Whether a call may have been made in a part of the journal that was lost: nothing is recorded of it, nor since then of its place. */
+  mayBeLost(step: string): boolean {
+    return this.#lost !== undefined && !this.effects.has(step) && !this.#lost.known.has(turnOf(step))
+  }
+
   apply(entry: Entry, seq: number): void {
     switch (entry.type) {
+      case 'salvaged':
+        // It stands where the first of them stood.
+        if (entry.had >= seq) this.#lost = { token: entry.token, known: new Set() }
+        break
       case 'attempt-started':
         this.#token = entry.token
         break
       case 'step-started':
-        if (entry.effect) this.#start(entry.step, entry.effect, entry, seq)
+        if (entry.effect) this.#start(entry.step, entry.effect, entry, seq, entry.presumed ? this.#lost?.token : undefined)
         break
       case 'step-ended': {
         if (!entry.effect) break
@@ -173,7 +184,8 @@ export class Ledger {
     return true
   }
 
-  #start(step: StepRef, ref: EffectRef, entry: { fingerprint: string; idempotencyKey: string; input?: Encoded; at: number }, seq: number): Effect {
+  /** `token`: of the attempt that may have started it, where that is not this one. */
+  #start(step: StepRef, ref: EffectRef, entry: { fingerprint: string; idempotencyKey: string; input?: Encoded; at: number }, seq: number, token = this.#token): Effect {
     const former = this.effects.get(step.id)
     if (former) this.#standing.get(keyOf(former.ref))?.delete(former)
     const effect: Effect = {
@@ -182,7 +194,7 @@ export class Ledger {
       fingerprint: entry.fingerprint,
       idempotencyKey: entry.idempotencyKey,
       input: entry.input,
-      token: this.#token,
+      token,
       startedSeq: seq,
       settledSeq: -1,
       startedAt: entry.at,
@@ -196,6 +208,7 @@ export class Ledger {
       passed: false,
     }
     this.effects.set(step.id, effect)
+    this.#lost?.known.add(turnOf(step.id))
     const approval = approvalOf(step.id)
     if (approval !== undefined) {
       const same = this.#approved.get(approval) ?? new Set()

@@ -107,7 +107,8 @@ function parse(body: string): PlainEntry | undefined {
   }
 }
 
-function failure(runId: string, seq: number, { type, message }: Fault): HoldfastError {
+/** The error for an entry that cannot be read. */
+export function failure(runId: string, seq: number, { type, message }: Fault): HoldfastError {
   if (type === 'encrypted') {
     const advice = 'Read it through encryptedStore() with that key; on the command line, set HOLDFAST_KEYS to id:base64'
     return new HoldfastError('KEY_MISSING', `entry ${seq} of run "${runId}" cannot be read: ${message}`, { runId, advice })
@@ -120,5 +121,5 @@ function failure(runId: string, seq: number, { type, message }: Fault): Holdfast
 export const damaged = (runId: string, seq: number, what: string): HoldfastError =>
   new HoldfastError('STORE_CORRUPT', `the journal of run "${runId}" is damaged at entry ${seq}: ${what}`, {
     runId,
-    advice: 'Nothing was changed. Restore the store from a copy; holdfast verify lists all that is damaged',
+    advice: 'Nothing was changed. holdfast verify lists all that is damaged. Restore the store from a copy; without one, holdfast salvage cuts the run where it ends to hold',
   })

@@ -202,6 +202,8 @@ export interface StepStarted extends At {
   readonly input?: Encoded
   readonly config?: string
   readonly prompt?: PromptRecord
+  /** Its code was not called now: it may have been, in a part of the journal that was lost. */
+  readonly presumed?: true
 }
 
 export interface StepEnded extends At {
@@ -311,6 +313,21 @@ export interface RunEnded extends At {
   readonly reason?: string
 }
 
+/** The journal was damaged behind the entry before, and was cut there on request (`holdfast salvage`): what was done after it may have been done. */
+export interface Salvaged extends At {
+  readonly type: 'salvaged'
+  /** What was wrong, as `holdfast verify` names it. */
+  readonly fault: string
+  /** How many entries there had been: none is lost where it is not more than are before this one. */
+  readonly had: number
+  /** Newest message of the inbox: those up to it count as taken in. */
+  readonly inbox: number
+  /** Fencing token of the newest attempt before. */
+  readonly token: number
+  /** Name of the file to which what was there was copied. */
+  readonly copy: string
+}
+
 /** A finding that a person should see: shown by `holdfast show`. */
 export interface Warned extends At {
   readonly type: 'warning'
@@ -337,4 +354,5 @@ export type Entry =
   | RetryAfter
   | RunSuspended
   | RunEnded
+  | Salvaged
   | Warned

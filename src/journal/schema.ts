@@ -63,7 +63,7 @@ const ENTRIES: Variants<Entry> = {
     attempt: atLeast(1), token: atLeast(1), version: text, former: oneOf('none', 'released', 'dead', 'expired'), limits: optional(limits), format: optional(atLeast(1)),
   },
   'attempt-ended': { attempt: atLeast(1), summary },
-  'step-started': { ...request, idempotencyKey: text },
+  'step-started': { ...request, idempotencyKey: text, presumed: optional(flag) },
   'step-ended': {
     ...request, outcome, asked: optional(list(asked)), usage: optional(usage), files: optional(list(file)), tries: count, ms: number,
   },
@@ -77,6 +77,7 @@ const ENTRIES: Variants<Entry> = {
   'retry-after': { step: text, message: text, until: number, tries: count },
   'suspended': { reasons: list(reason), resumeAt: nullable(number) },
   'run-ended': { status: oneOf('completed', 'failed', 'cancelled'), result: optional(encoded), error: optional(encoded), reason: optional(text) },
+  'salvaged': { fault: text, had: count, inbox: position, token: position, copy: text },
   // Codes are for people: a new one needs no new format.
   'warning': { code: text, message: text, step: optional(text) },
 }

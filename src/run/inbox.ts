@@ -31,7 +31,7 @@ const isNews = (effect: Effect, settlement: Settlement): boolean =>
   isInDoubt(effect, () => false) || (effect.state === 'not-done' && settlement.type === 'completed')
 
 /** The message that an entry has taken in; 0: none. */
-export const takenSeq = (entry: NewEntry): number => (entry.type === 'decision' ? entry.inbox : entry.type === 'inbox-taken' ? entry.seq : 0)
+export const takenSeq = (entry: NewEntry): number => (entry.type === 'decision' || entry.type === 'salvaged' ? entry.inbox : entry.type === 'inbox-taken' ? entry.seq : 0)
 
 /** The same over a journal; 0: none. */
 export const newestTaken = (entries: readonly Placed[]): number => entries.reduce((newest, { entry }) => Math.max(newest, takenSeq(entry)), 0)

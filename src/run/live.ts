@@ -15,6 +15,7 @@ import { inContext } from './current.ts'
 import type { Drive } from './drive.ts'
 import { askOf, delayed, driveAgain, noteHint, noteWait, notTriedAgain, notYet, retryOf, tooLate, type FailedExecution } from './long-wait.ts'
 import { failed, isLost, isTooLarge, messageOf, skippedOutcome, stored, unknown, unknownOutcome } from './outcome.ts'
+import { mayBeLost, presume } from './presume.ts'
 import { consumed, encodedInput, modelParts, record, recordName } from './record.ts'
 import { onLate, reconcile } from './settle.ts'
 import { readable } from './readable.ts'
@@ -40,6 +41,10 @@ export async function performLive(drive: Drive, ticket: Ticket, spec: StepSpec):
     const reason = await mayNotStart(drive, ticket, spec)
     if (reason) {
       await drive.park(ticket, () => reason)
+      continue
+    }
+    if (mayBeLost(drive, ticket, spec)) {
+      if (!(await presume(drive, ticket, spec))) return
       continue
     }
     const verdict = drive.machine.guard(ticket, { asked: drive.asked, taken: drive.taken, underWay: drive.underWay })

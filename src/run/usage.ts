@@ -29,6 +29,7 @@ export class UsageCount {
         break
       case 'step-started':
         this.#hasSteps = true
+        if (entry.presumed) break
         this.begin(entry.at)
         this.#steps[entry.step.kind]++
         this.#started.set(entry.step.id, entry.step.kind)

@@ -6,7 +6,7 @@
  */
 import { HoldfastError } from '../errors.ts'
 import type { RecordReader, Store, StoredEntry } from '../journal/store.ts'
-import { checkKeys, type EncryptionOptions, type Keys } from './encrypted/keys.ts'
+import { checkKeys, type EncryptionOptions, type Key, type Keys } from './encrypted/keys.ts'
 import { envelopeOf, open, seal } from './encrypted/seal.ts'
 
 export { parseKeys } from './encrypted/keys.ts'
@@ -30,9 +30,7 @@ export function encryptedStore(store: Store, options: EncryptionOptions): Store 
   const keys = checkKeys(options)
   const current = keys.get(keys.current)!
 
-  // Its checksum tells of what it was: it goes inside. That the text is as it was is what its encryption is for.
-  const sealed = (runId: string) => ({ seq, body, sum }: StoredEntry): StoredEntry =>
-    ({ seq, body: seal(current, { runId, what: 'entry', seq }, `${sum}\n${body}`), sum: '' })
+  const sealed = (runId: string) => (row: StoredEntry): StoredEntry => sealedEntry(current, runId, row)
   const read = reader(keys)
 
   /** The same name for the same question, also after the key was changed: by the key that the run was made with. */
@@ -66,6 +64,16 @@ export function encryptedStore(store: Store, options: EncryptionOptions): Store 
 
 /** For who looks at each record by itself, of those that the store within gives, as `holdfast verify` does. @throws HoldfastError `INVALID_OPTIONS`. */
 export const recordReader = (options: EncryptionOptions): RecordReader => reader(checkKeys(options))
+
+/** An entry as an encrypted store gives it to the store within. @throws HoldfastError `INVALID_OPTIONS`. */
+export function sealEntry(options: EncryptionOptions, runId: string, row: StoredEntry): StoredEntry {
+  const keys = checkKeys(options)
+  return sealedEntry(keys.get(keys.current)!, runId, row)
+}
+
+// Its checksum tells of what it was: it goes inside. That the text is as it was is what its encryption is for.
+const sealedEntry = (key: Key, runId: string, { seq, body, sum }: StoredEntry): StoredEntry =>
+  ({ seq, body: seal(key, { runId, what: 'entry', seq }, `${sum}\n${body}`), sum: '' })
 
 function reader(keys: Keys): RecordReader {
   return {

@@ -32,8 +32,12 @@ export class AttemptLog {
     switch (entry.type) {
       case 'attempt-started':
         // How the attempt before ended is found out by the one after it.
-        if (current && !current.end) current.ending = entry.former === 'expired' ? 'lost' : 'killed'
+        if (current && !current.end) current.ending = entry.former === 'expired' || current.ending === 'lost' ? 'lost' : 'killed'
         this.#attempts.push({ attempt: entry.attempt, version: entry.version, startedAt: entry.at })
+        break
+      case 'salvaged':
+        // Where its end was, nobody knows.
+        if (current && !current.end) current.ending = 'lost'
         break
       case 'suspended':
         if (current) current.ending = 'suspended'

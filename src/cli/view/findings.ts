@@ -11,12 +11,14 @@ export interface FoundView {
   readonly divergences: readonly (InAttempt & { readonly by: Superseded['by']; readonly step: string; readonly reason: string; readonly superseded: readonly string[] })[]
   readonly configChanges: readonly (InAttempt & { readonly step: string; readonly changed: readonly string[] })[]
   readonly settlements: readonly (InAttempt & { readonly step: string; readonly by: DoubtSettled['by']; readonly as: DoubtSettled['settlement']['type'] })[]
+  /** Where the journal was cut because it was damaged: what was wrong, how many entries it had, in which file they are kept. */
+  readonly salvages: readonly (InAttempt & { readonly fault: string; readonly had: number; readonly copy: string })[]
 }
 
 type Growing<T> = { readonly [K in keyof T]: T[K] extends readonly (infer E)[] ? E[] : never }
 
 export class Findings {
-  readonly found: Growing<FoundView> = { warnings: [], divergences: [], configChanges: [], settlements: [] }
+  readonly found: Growing<FoundView> = { warnings: [], divergences: [], configChanges: [], settlements: [], salvages: [] }
 
   apply(entry: Entry, attempt: number): void {
     switch (entry.type) {
@@ -31,6 +33,9 @@ export class Findings {
         break
       case 'settled':
         this.found.settlements.push({ attempt, step: entry.step, by: entry.by, as: entry.settlement.type })
+        break
+      case 'salvaged':
+        this.found.salvages.push({ attempt, fault: entry.fault, had: entry.had, copy: entry.copy })
     }
   }
 }

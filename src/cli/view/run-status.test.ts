@@ -5,6 +5,7 @@ import { attemptEnded, CREATED, journal, rowOf, started } from '../fixtures/jour
 import { statusOf } from './run-status.ts'
 
 const end = (status: 'completed' | 'failed' | 'cancelled'): NewEntry[] => [started(1), { type: 'run-ended', status }, attemptEnded(1)]
+const SALVAGED: NewEntry = { type: 'salvaged', fault: 'checksum', had: 9, inbox: 0, token: 1, copy: 'c' }
 const suspended: NewEntry[] = [started(1), { type: 'suspended', reasons: [], resumeAt: null }, attemptEnded(1)]
 
 it.each<[string, RunStatus, NewEntry[], RunStatus]>([
@@ -19,6 +20,10 @@ it.each<[string, RunStatus, NewEntry[], RunStatus]>([
   ['that was killed, and whose row says that it completed', 'completed', [started(1)], 'running'],
   ['that was killed, and whose row says that it waits', 'suspended', [started(1)], 'running'],
   ['that waits', 'suspended', suspended, 'suspended'],
+  ['that was cut', 'suspended', [started(1), SALVAGED], 'suspended'],
+  ['that was cut behind its end', 'completed', [...end('completed'), SALVAGED], 'completed'],
+  ['that was cut behind its failure', 'failed', [...end('failed'), SALVAGED], 'failed'],
+  ['that was cut, and whose row says that it completed', 'completed', [started(1), SALVAGED], 'suspended'],
 ])('a run %s: %s', (_, row, entries, status) => {
   const placed = journal(CREATED, ...entries)
   expect(statusOf(rowOf(placed, row), placed)).toBe(status)

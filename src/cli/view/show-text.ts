@@ -31,6 +31,7 @@ export function showText(view: RunView, options: TextOptions): string {
     section('settled', view.settlements.map(({ step, by, as, attempt }) => `${step}: ${as}, by ${by} in attempt ${attempt}`), options),
     section('records that do not answer any more', view.divergences.map(({ step, by, reason, superseded, attempt }) =>
       `${step} (${by}, attempt ${attempt}): ${oneLine(reason)}${superseded.length > 0 ? ` [${superseded.join(', ')}]` : ''}`), options),
+    section('journal cut where it was damaged', view.salvages.map(({ fault, had, copy, attempt }) => `after attempt ${attempt}: ${fault}; all ${had} entries that it had are kept in ${oneLine(copy)}`), options),
     section('configuration changed', view.configChanges.map(({ step, changed, attempt }) => `${step} (attempt ${attempt}): ${changed.join(', ')}`), options),
     section('warnings', view.warnings.map(({ code, message, attempt }) => `${code} (attempt ${attempt}): ${oneLine(message)}`), options),
     goOnLines(view, options),

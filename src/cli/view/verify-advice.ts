@@ -3,7 +3,7 @@ import type { FindingType } from '../../journal/verify-run.ts'
 
 export type Kind = FindingType | 'file'
 
-const RESTORE = 'What is damaged: restore the store from a copy; what SQLite can still read, `sqlite3 FILE .recover` saves.'
+const RESTORE = 'What is damaged: restore the store from a copy; without one, `holdfast salvage ID` cuts a run where it ends to hold, and what SQLite can still read of a file, `sqlite3 FILE .recover` saves.'
 const KEYS = 'encrypted: give the keys, HOLDFAST_KEYS=id:base64 with commas; it does not say that anything is damaged.'
 
 const ADVICE: Readonly<Record<Kind, string>> = {

@@ -1,0 +1,132 @@
+/** What becomes of a damaged run: decided from what its tables hold, before anything is changed. Pure. */
+import { HoldfastError } from '../../errors.ts'
+import { link } from '../../journal/chain.ts'
+import type { Entry, RunCreated } from '../../journal/entry.ts'
+import { readMessage } from '../../journal/message.ts'
+import { rowFaults } from '../../journal/row-faults.ts'
+import { holdingOf, type Holding } from '../../journal/salvage.ts'
+import type { RecordReader, RunRow, RunStatus, StoredEntry } from '../../journal/store.ts'
+import { newestTaken } from '../../run/inbox.ts'
+import { ownership } from '../../run/lease.ts'
+import { decodeOwner, describeOwner } from '../../run/owner.ts'
+import type { RunRecord } from '../../stores/sqlite.ts'
+import { statusOf } from '../view/run-status.ts'
+
+type Replacement = Parameters<typeof import('../../stores/sqlite.ts').sqliteReplaceRun>[2]
+
+export interface Plan {
+  /** How many entries hold, how many there were. */
+  readonly holds: number
+  readonly had: number
+  readonly fromCopy: number
+  readonly fault: string | undefined
+  /** Entries are given up. */
+  readonly lost: boolean
+  readonly status: RunStatus
+  /** `copy`: name of the file in which what was there is kept. */
+  replacement(copy: string): Replacement
+}
+
+export interface PlanOptions {
+  readonly copy: RunRecord | undefined
+  readonly now: number
+  /** Where the store is encrypted. */
+  readonly reader: RecordReader | undefined
+  readonly seal: ((row: StoredEntry) => StoredEntry) | undefined
+}
+
+/** Undefined: nothing is damaged. @throws HoldfastError `RUN_BUSY` while somebody drives it; `STORE_CORRUPT` where nothing holds; those of {@link holdingOf}. */
+export function planOf(runId: string, seen: RunRecord, { copy, now, reader, seal = (row) => row }: PlanOptions): Plan | undefined {
+  const [token, lastSeq, inboxSeq] = ['token', 'last_seq', 'inbox_seq'].map((column) => countIn(seen.row[column]))
+  refuseOwned(runId, seen.row, now)
+  const stored = rowsOf(seen)
+  const holding = holdingOf(runId, stored, copy ? [rowsOf(copy)] : [], reader)
+  const created = holding.entries[0]?.entry as RunCreated | undefined
+  if (!created) {
+    throw new HoldfastError('STORE_CORRUPT', `nothing of run "${runId}" holds: its first entry is damaged, which says what it was started with`, {
+      runId, advice: 'Nothing was changed. Give --from a copy of the store that has it, or start the run under another id once you know what it did',
+    })
+  }
+  const entries = holding.entries.map(({ entry }) => entry)
+  const holds = holding.rows.length
+  const had = Math.max(lastSeq ?? 0, stored.at(-1)?.seq ?? 0)
+  const lost = had > holds
+  const inboxFault = faultOfInbox(runId, seen, newestTaken(holding.entries), inboxSeq, reader)
+  const isRowRight = token !== undefined && lastSeq !== undefined && inboxSeq !== undefined && isRight(seen.row, entries, { token, lastSeq, inboxSeq })
+  if (!lost && !inboxFault && holding.fromCopy === 0 && isRowRight) return undefined
+
+  const newestToken = Math.max(token ?? 0, ...entries.map((entry) => (entry.type === 'attempt-started' ? entry.token : 0)))
+  const newestMessage = Math.max(inboxSeq ?? 0, newestTaken(holding.entries), ...seen.inbox.map(({ seq }) => countIn(seq) ?? 0))
+  const fault = holding.fault ?? (lost ? 'missing' : inboxFault ? 'inbox' : undefined)
+  const status = statusAfter(holding)
+  return {
+    holds, had, fromCopy: holding.fromCopy, fault, lost, status,
+    replacement: (name) => ({
+      seen,
+      entries: lost || inboxFault
+        ? [...holding.rows, seal(link(holding.tip, { type: 'salvaged', at: now, fault: fault!, had, inbox: newestMessage, token: newestToken, copy: name }))]
+        : holding.rows,
+      status,
+      agent: created.agent,
+      threadId: created.threadId ?? null,
+      createdAt: created.at,
+      // Whoever drove it last, and does not know of this, writes no more.
+      token: newestToken + 1,
+      inboxSeq: newestMessage,
+      now,
+    }),
+  }
+}
+
+const countIn = (value: unknown): number | undefined => (Number.isSafeInteger(value) && (value as number) >= 0 ? (value as number) : undefined)
+
+function rowsOf({ journal }: RunRecord): StoredEntry[] {
+  return journal.flatMap(({ seq, body, sum }) => (typeof seq === 'number' && typeof body === 'string' && typeof sum === 'string' ? [{ seq, body, sum }] : []))
+}
+
+/** An owner that cannot be read is none: nobody could give the lease back. */
+function refuseOwned(runId: string, { owner, lease_until: leaseUntil, token }: RunRecord['row'], now: number): void {
+  if (typeof owner !== 'string' || !decodeOwner(owner)) return
+  const owned = ownership({ owner, leaseUntil: Number(leaseUntil), token: Number(token) } as RunRow, now)
+  if (owned.free) return
+  throw new HoldfastError('RUN_BUSY', `run "${runId}" is driven by ${describeOwner(owned.owner)}`, { runId, advice: 'Stop that process first' })
+}
+
+function faultOfInbox(runId: string, { inbox }: RunRecord, taken: number, inboxSeq: number | undefined, reader: RecordReader | undefined): boolean {
+  if (inboxSeq === undefined || taken > inboxSeq || inbox.some(({ seq }) => Number(seq) > inboxSeq)) return true
+  const unread = inbox.filter(({ seq }) => Number(seq) > taken)
+  if (unread.length !== inboxSeq - taken) return true
+  return unread.some(({ seq, body }, i) => {
+    if (seq !== taken + i + 1 || typeof body !== 'string') return true
+    try {
+      readMessage(runId, reader ? reader.message(runId, { seq, body }) : { seq, body })
+      return false
+    } catch (error) {
+      if (HoldfastError.isInstance(error) && error.code === 'STORE_CORRUPT') return true
+      throw error
+    }
+  })
+}
+
+const STATUSES: readonly unknown[] = ['running', 'suspended', 'completed', 'failed', 'cancelled', 'stalled'] satisfies RunStatus[]
+
+/** Whether the row can be read, and says what the journal says. */
+function isRight(row: RunRecord['row'], entries: readonly Entry[], counts: Pick<RunRow, 'token' | 'lastSeq' | 'inboxSeq'>): boolean {
+  const { status, created_at: createdAt, updated_at: updatedAt, owner, lease_until: leaseUntil } = row
+  if (!STATUSES.includes(status) || countIn(updatedAt) === undefined || countIn(leaseUntil) === undefined || (owner !== null && typeof owner !== 'string')) return false
+  const created = entries[0] as RunCreated
+  const names = { agent: nameIn(row['agent'], created.agent), threadId: row['thread_id'] === null ? null : nameIn(row['thread_id'], created.threadId ?? '') }
+  return rowFaults({ runId: '', resumeAt: null, status: status as RunStatus, createdAt: Number(createdAt), updatedAt: Number(updatedAt), owner: owner as string | null, leaseUntil: Number(leaseUntil), ...names, ...counts }, entries).length === 0
+}
+
+/** A name as text; one that has no UTF-8, which begins with 0xFF, is taken for what it should be. */
+function nameIn(bytes: unknown, expected: string): string {
+  if (!(bytes instanceof Uint8Array)) return ''
+  return bytes[0] === 0xff ? expected : Buffer.from(bytes).toString('utf8')
+}
+
+/** By what holds. One that has not ended waits for somebody: nothing is to drive it that does not know. */
+function statusAfter({ entries }: Holding): RunStatus {
+  const status = statusOf({ status: 'suspended' } as RunRow, entries)
+  return status === 'running' ? 'suspended' : status
+}

@@ -1,0 +1,81 @@
+/** A run as its tables have it, whatever of it is damaged, and a journal put in the place of a damaged one: for `holdfast salvage`. */
+import { resolve } from 'node:path'
+import { systemClock } from '../../core/clock.ts'
+import { HoldfastError } from '../../errors.ts'
+import type { RunStatus, StoredEntry } from '../../journal/store.ts'
+import { connection, type Connection } from './connection.ts'
+import { storeFailure } from './failure.ts'
+import { insertEntries } from './journal.ts'
+import { whenUnlocked } from './lock.ts'
+import { openFile } from './open.ts'
+import { SQLITE_DEFAULTS } from './options.ts'
+import { toBytes } from './text.ts'
+
+/** What each row holds, by its columns; nothing of it is checked. */
+export interface RunRecord {
+  readonly row: Readonly<Record<string, unknown>>
+  readonly journal: readonly Readonly<Record<string, unknown>>[]
+  readonly inbox: readonly Readonly<Record<string, unknown>>[]
+}
+
+/** Undefined: there is no such run. @throws HoldfastError a `STORE_...` code. */
+export const sqliteRunRecord = (path: string, runId: string): Promise<RunRecord | undefined> => withFile(path, true, (open) => recordOf(open, runId))
+
+export interface Replacement {
+  /** The run as it was looked at: what changed since is not written over. */
+  readonly seen: RunRecord
+  readonly entries: readonly StoredEntry[]
+  readonly status: RunStatus
+  readonly agent: string
+  readonly threadId: string | null
+  readonly createdAt: number
+  readonly token: number
+  readonly inboxSeq: number
+  /** ms since the epoch. */
+  readonly now: number
+}
+
+/** Puts another journal and another row in place of a run's, in one transaction. The inbox stays. @throws HoldfastError `STALE_TOKEN` where the run has changed since. */
+export function sqliteReplaceRun(path: string, runId: string, replacement: Replacement): Promise<void> {
+  return withFile(path, false, (open) => open.transaction(() => {
+    const { seen, entries, status, agent, threadId, createdAt, token, inboxSeq, now } = replacement
+    const found = recordOf(open, runId)
+    if (JSON.stringify(found) !== JSON.stringify(seen)) {
+      throw new HoldfastError('STALE_TOKEN', 'the run has changed since it was looked at', { runId, advice: 'Nothing was changed here. Look again' })
+    }
+    const key = seen.row['key'] as number
+    open.sql('DELETE FROM journal WHERE run = ?').run(key)
+    insertEntries(open, key, entries)
+    open.sql(`
+      UPDATE runs SET status = ?, agent = ?, thread_id = ?, created_at = ?, updated_at = ?, resume_at = NULL, token = ?, owner = NULL, lease_until = 0, last_seq = ?, inbox_seq = ?
+      WHERE key = ?
+    `).run(status, toBytes(agent), threadId === null ? null : toBytes(threadId), createdAt, now, token, entries.length, inboxSeq, key)
+  }))
+}
+
+function recordOf({ sql }: Connection, runId: string): RunRecord | undefined {
+  const row = sql('SELECT * FROM runs WHERE run_id = ?').get(toBytes(runId))
+  if (!row) return undefined
+  const key = row['key'] as number
+  return {
+    row,
+    journal: sql('SELECT seq, body, sum FROM journal WHERE run = ? ORDER BY seq').all(key),
+    inbox: sql('SELECT seq, question, body FROM inbox WHERE run = ? ORDER BY seq').all(key),
+  }
+}
+
+async function withFile<T>(path: string, readOnly: boolean, work: (open: Connection) => T): Promise<T> {
+  const file = resolve(path)
+  try {
+    return await whenUnlocked(systemClock, SQLITE_DEFAULTS.busyTimeoutMs, () => {
+      const open = connection(openFile(file, false, readOnly), file)
+      try {
+        return work(open)
+      } finally {
+        open.close()
+      }
+    })
+  } catch (error) {
+    throw storeFailure(error, file)
+  }
+}

@@ -1,0 +1,172 @@
+/** A damaged run is cut on request where its journal ends to hold, kept whole beside the store, and goes on with all that it may have done in doubt (R15). */
+import { copyFileSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { generateText, isStepCount, tool } from 'ai'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import { createRunner, currentStep, defineAgent, sqliteStore, type Run, type RunnerOptions, type Store } from '../src/index.ts'
+import { encryptedStore, parseKeys } from '../src/stores/encrypted.ts'
+import { command } from '../src/cli/fixtures/test-io.ts'
+import { testModel } from './support/model.ts'
+
+const KEYS = `a:${Buffer.alloc(32, 7).toString('base64')}`
+let folder: string
+let file: string
+let calls: string[]
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'holdfast-salvage-'))
+  file = join(folder, 'runs.db')
+  calls = []
+})
+afterEach(() => rmSync(folder, { recursive: true }))
+
+const agent = defineAgent('a', async (run: Run) => {
+  const did = (what: string) => (): string => (calls.push(what), what)
+  await run.step('first', { input: 1 }, did('first'))
+  await run.read('look', did('look'))
+  await run.step('second', { input: 2 }, did('second'))
+  await run.step('third', { input: 3, idempotent: true }, did('third'))
+  return run.step('last', { key: 'k' }, did('last'))
+})
+const under = (isEncrypted: boolean): Store => (isEncrypted ? encryptedStore(sqliteStore(file), parseKeys(KEYS, 'KEYS')) : sqliteStore(file))
+async function withRunner<T>(use: (runner: ReturnType<typeof createRunner>) => Promise<T>, { isEncrypted = false, ...options }: Partial<RunnerOptions> & { isEncrypted?: boolean } = {}): Promise<T> {
+  const runner = createRunner({ agents: [agent], store: under(isEncrypted), idleMs: 5, ...options })
+  try {
+    return await use(runner)
+  } finally {
+    await runner.close()
+  }
+}
+const completed = (isEncrypted = false): Promise<unknown> => withRunner((runner) => runner.run(agent, {}, { runId: 'r' }), { isEncrypted })
+function sql(...statements: string[]): void {
+  const database = new DatabaseSync(file)
+  for (const statement of statements) database.exec(statement)
+  database.close()
+}
+const seqOf = (pattern: string): number => {
+  const database = new DatabaseSync(file, { readOnly: true })
+  const { seq } = database.prepare('SELECT min(seq) AS seq FROM journal WHERE body LIKE ?').get(pattern) as { seq: number }
+  database.close()
+  return seq
+}
+const salvage = (...more: string[]): ReturnType<typeof command> => command(['salvage', 'r', '--store', file, ...more])
+const verified = (env: Record<string, string> = {}): Promise<number> => command(['verify', '--store', file], { env }).then(({ code }) => code)
+const waitsFor = (outcome: { status: string; reasons?: unknown }): unknown => [outcome.status, (outcome.reasons as { type: string; step: string }[] | undefined)?.map(({ type, step }) => `${type} ${step}`)]
+
+describe('salvage', () => {
+  it('keeps what holds and a copy of all that was there; each effect after it waits for a decision, what has none does not', async () => {
+    await completed()
+    const damaged = seqOf('%"step-started"%"name":"second"%')
+    sql(`UPDATE journal SET body = replace(body, 'second', 'sekond') WHERE seq = ${damaged}`)
+    await expect(withRunner((runner) => runner.resume('r'))).rejects.toMatchObject({ code: 'STORE_CORRUPT', message: expect.stringMatching(/holdfast salvage/) })
+
+    const { code, out } = await salvage()
+    expect([code, out]).toEqual([0, expect.stringMatching(new RegExp(`^run r: ${damaged - 1} of its \\d+ entries hold; what is wrong behind them: checksum\n[^]*in doubt[^]*holdfast resume r`))])
+    expect(await verified()).toBe(0)
+    const kept = readdirSync(folder).find((name) => name.endsWith('.jsonl'))!
+    expect(kept).toMatch(/^runs\.db\.r\..*\.jsonl$/)
+    expect(readFileSync(join(folder, kept), 'utf8')).toContain('sekond')
+    expect((await command(['show', 'r', '--store', file])).out).toMatch(new RegExp(`status +suspended[^]*journal cut where it was damaged\n +after attempt 1: checksum; all \\d+ entries that it had are kept in ${kept}`))
+
+    calls = []
+    const seen: string[] = []
+    await withRunner(async (runner) => {
+      for (const step of ['2', 's:last:k#0']) {
+        expect(waitsFor(await runner.resume('r'))).toEqual(['suspended', [`in-doubt ${step}`]])
+        seen.push(...calls.splice(0))
+        await runner.resolve('r', step, step === '2' ? { result: 'done before' } : 'rerun')
+      }
+      expect(await runner.resume('r')).toEqual({ status: 'completed', result: 'last' })
+    })
+    // What may be made twice is; the read that holds, and what was decided, is not.
+    expect([seen, calls]).toEqual([['third'], ['last']])
+    expect(await verified()).toBe(0)
+  })
+
+  it('is told by the outside world what happened, where the tool can ask: with the key that the call had', async () => {
+    const asked: string[] = []
+    let given = ''
+    const desk = defineAgent('a', async (run: Run) => {
+      const model = testModel((turn) => (turn === 0 ? { calls: [{ id: 'c1', tool: 'pay', input: { amount: 7 } }] } : { text: 'done' }))
+      const pay = tool({ inputSchema: z.object({ amount: z.number() }), execute: () => (given = currentStep()!.idempotencyKey, calls.push('pay'), 'paid') })
+      const tools = run.tools({ pay }, { pay: { onIncompleteTool: 'reconcile', reconcile: async ({ idempotencyKey }) => (asked.push(idempotencyKey), { status: 'completed', output: 'paid before' }) } })
+      const { steps } = await generateText({ model: run.model(model), tools, prompt: 'Pay', stopWhen: isStepCount(3) })
+      return steps[0]!.toolResults[0]!.output
+    })
+    await withRunner((runner) => runner.run(desk, {}, { runId: 'r' }), { agents: [desk] })
+    sql(`DELETE FROM journal WHERE seq = ${seqOf('%"step-started"%')}`)
+    expect(await salvage()).toMatchObject({ code: 0, out: expect.stringMatching(/what is wrong behind them: gap/) })
+    expect(await withRunner((runner) => runner.resume('r'), { agents: [desk] })).toEqual({ status: 'completed', result: 'paid before' })
+    expect([calls, asked]).toEqual([['pay'], [given]])
+  })
+
+  it('takes from a copy what is damaged: where that has all of it, nothing is lost and nothing is in doubt', async () => {
+    await completed()
+    const copy = join(folder, 'copy.db')
+    copyFileSync(file, copy)
+    sql(`UPDATE journal SET sum = 'x' WHERE seq IN (4, 6)`)
+    expect(await salvage('--from', copy)).toMatchObject({ code: 0, out: expect.stringMatching(/^run r: (\d+) of its \1 entries hold, 2 of them from the copy\n/) })
+    expect(await verified()).toBe(0)
+    calls = []
+    expect(await withRunner((runner) => runner.resume('r'))).toEqual({ status: 'completed', result: 'last' })
+    expect(calls).toEqual([])
+  })
+
+  it('makes a row anew that cannot be right, from a journal that is whole', async () => {
+    await completed()
+    sql(`UPDATE runs SET status = 'zzz', owner = '{garb', lease_until = 9999999999999, agent = CAST('other' AS BLOB)`)
+    expect((await salvage()).code).toBe(0)
+    expect(await verified()).toBe(0)
+    expect(await withRunner((runner) => runner.get('r'))).toMatchObject({ status: 'completed', agent: 'a', owner: null, leaseUntil: 0 })
+  })
+
+  it('leaves messages that cannot be read behind, and what they may have settled in doubt', async () => {
+    const charge = defineAgent('a', (run) => run.step('charge', { key: 'k' }, () => { calls.push('charge'); throw Object.assign(new Error('reset'), { code: 'ECONNRESET' }) }))
+    await withRunner(async (runner) => {
+      await runner.run(charge, {}, { runId: 'r' }).catch(() => {})
+      await runner.resolve('r', 's:charge:k#0', { result: 'paid' })
+    }, { agents: [charge] })
+    sql(`UPDATE inbox SET body = replace(body, 'paid', 'void')`)
+    expect(await salvage()).toMatchObject({ code: 0, out: expect.stringMatching(/what is wrong behind them: inbox/) })
+    await withRunner(async (runner) => {
+      const waits = await runner.resume('r')
+      await runner.resolve('r', waits.status === 'suspended' && waits.reasons[0]!.type === 'in-doubt' ? waits.reasons[0]!.step : '', { result: 'paid' })
+      expect(await runner.resume('r')).toEqual({ status: 'completed', result: 'paid' })
+    }, { agents: [charge] })
+    expect(calls).toEqual(['charge'])
+  })
+
+  it('works on an encrypted store, and keeps the copy encrypted', async () => {
+    await completed(true)
+    sql(`UPDATE journal SET body = replace(body, '"data":"', '"data":"AAAA') WHERE seq = 5`)
+    const env = { HOLDFAST_KEYS: KEYS }
+    expect(await command(['salvage', 'r', '--store', file])).toMatchObject({ code: 2, err: expect.stringContaining('KEY_MISSING') })
+    expect(await command(['salvage', 'r', '--store', file], { env })).toMatchObject({ code: 0, out: expect.stringMatching(/^run r: 4 of its/) })
+    expect(await verified(env)).toBe(0)
+    expect(readFileSync(join(folder, readdirSync(folder).find((name) => name.endsWith('.jsonl'))!), 'utf8')).not.toContain('second')
+    expect((await withRunner((runner) => runner.resume('r'), { isEncrypted: true })).status).toBe('suspended')
+  })
+
+  it.each<[string, () => void, number, RegExp]>([
+    ['a run that is whole', () => {}, 2, /nothing of run "r" is damaged/],
+    ['a run whose first entry is damaged', () => sql(`UPDATE journal SET sum = 'x' WHERE seq = 1`), 6, /STORE_CORRUPT: nothing of run "r" holds/],
+    ['what a newer build wrote', () => sql(`UPDATE journal SET body = replace(body, '"format":1', '"format":9') WHERE seq = 1`), 6, /STORE_NEWER/],
+    ['a run that somebody drives', () => sql(`UPDATE journal SET sum = 'x' WHERE seq = 5`, `UPDATE runs SET owner = '{"id":"x","host":"elsewhere","pid":1}', lease_until = 9999999999999`), 4, /RUN_BUSY.*pid 1 on elsewhere/],
+  ])('leaves %s as it is', async (_, damage, exit, words) => {
+    await completed()
+    damage()
+    const before = JSON.stringify(tables())
+    expect(await salvage()).toMatchObject({ code: exit, err: expect.stringMatching(words) })
+    expect(JSON.stringify(tables())).toBe(before)
+    expect(readdirSync(folder).filter((name) => name.endsWith('.jsonl'))).toEqual([])
+  })
+})
+
+function tables(): unknown {
+  const database = new DatabaseSync(file, { readOnly: true })
+  const all = ['runs', 'journal', 'inbox'].map((table) => database.prepare(`SELECT * FROM ${table}`).all())
+  database.close()
+  return all
+}
