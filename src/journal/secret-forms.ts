@@ -38,8 +38,12 @@ export type TextOf = 'text' | 'URL' | 'RegExp'
 /** The form in which a value stands in such a text: of those that read the same, one under which other values fit as well. */
 export const fittingForm = (value: string, stands: string, of: TextOf): SecretForm | undefined => FITTING[of].find((form) => written(value, form) === stands)
 
-/** The form to try where a value as it is makes no URL, or no RegExp. */
-export const safestForm = (of: TextOf): SecretForm => FITTING[of][0] ?? ''
+/** A value so that it changes least in what stands around it: to try where it makes no URL, or no RegExp, otherwise. A `-` may stand between brackets. */
+export const writtenSafely = (value: string, of: TextOf): string => {
+  const form = FITTING[of][0]
+  const text = form === undefined ? value : written(value, form)
+  return of === 'RegExp' ? text.replaceAll('-', String.raw`\x2d`) : text
+}
 
 export const FORMS = Object.keys(WRITE) as SecretForm[]
 

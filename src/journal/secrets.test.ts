@@ -162,6 +162,11 @@ describe('a URL or RegExp whose secret was changed since', () => {
     }
   })
 
+  it('makes a RegExp also between brackets', () => {
+    const { at } = stored({ at: /^[__proto__x]+$/ }, Secrets.of({ K: '__proto__x' })).back(Secrets.of({ K: 'constructor-long' })) as { at: RegExp }
+    expect([at.test('long-'), at.test('x')]).toEqual([true, false])
+  })
+
   it.each(['pass&word+$,1', 'p@ss: word;=', 'a|b^c`d{e}', "it's(a)*~!"])('is hidden as a URL writes it, and whole again: %s', (odd) => {
     const by = Secrets.of({ K: odd })!
     const urls = [new URL('https://a.b/'), new URL('https://a.b/'), new URL('https://a.b/')]

@@ -5,7 +5,7 @@
 import { HoldfastError } from '../errors.ts'
 import { isPattern } from './flat-part.ts'
 import { asTexts, changeData, changeTexts, type Change } from './record-data.ts'
-import { fittingForm, FORMS, inJson, isForm, safestForm, type SecretForm, type TextOf, written } from './secret-forms.ts'
+import { fittingForm, FORMS, inJson, isForm, type SecretForm, type TextOf, written, writtenSafely } from './secret-forms.ts'
 
 /** Shorter ones occur by chance, or can be guessed from what is left around them. */
 export const MIN_SECRET_LENGTH = 8
@@ -131,15 +131,15 @@ export function unsealed<R extends object>(runId: string, record: R, secrets: Se
   const missing = new Set<string>()
   const pattern = new RegExp(`${escaped(opening)}([A-Za-z][\\w.-]{0,63})(?:\\|(\\w+))?${escaped(CLOSING)}`, 'g')
   const unfit = new Map<string, TextOf>()
-  const put = (text: string, asItIs: SecretForm = ''): string => text.replaceAll(pattern, (placeholder: string, name: string, form = '') => {
+  const put = (text: string, write: (value: string, form: SecretForm) => string = written): string => text.replaceAll(pattern, (placeholder: string, name: string, form = '') => {
     const value = secrets?.value(name)
     if (value === undefined || !isForm(form)) missing.add(name)
-    return value === undefined || !isForm(form) ? placeholder : written(value, form === '' ? asItIs : form)
+    return value === undefined || !isForm(form) ? placeholder : write(value, form)
   })
   const putIn = (text: string, of: TextOf, flags: string): string => {
     const whole = put(text)
     if (of === 'text' || missing.size > 0 || canMake(whole, of, flags)) return whole
-    const safer = put(text, safestForm(of))
+    const safer = put(text, (value) => writtenSafely(value, of))
     if (!canMake(safer, of, flags)) for (const [, name] of text.matchAll(pattern)) unfit.set(name!, of)
     return safer
   }
