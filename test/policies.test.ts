@@ -199,11 +199,11 @@ describe('the hooks of a retry policy', () => {
   })
 
   it('say what an error is, also whether a call with effects is in doubt after it', async () => {
-    class BankTimeout extends Error {}
-    const classify = createClassifier({ rules: [{ name: 'bank', match: (error) => (error instanceof BankTimeout ? { category: 'timeout' } : undefined) }] })
+    class BankAnswer extends Error {}
+    const classify = createClassifier({ rules: [{ name: 'bank', match: (error) => (error instanceof BankAnswer ? { category: 'timeout' } : undefined) }] })
     for (const [retry, doubts] of [[{}, 0], [{ classify }, 1]] as const) {
       const { run, ofType } = scene(async (run) => {
-        await run.step('pay', () => Promise.reject(new BankTimeout('BK-17'))).catch(() => {})
+        await run.step('pay', () => Promise.reject(new BankAnswer('BK-17'))).catch(() => {})
         return 'done'
       }, { retry })
       expect(await run()).toMatchObject({ status: 'completed' })
