@@ -57,7 +57,8 @@ function bytesIn(text: string): number | undefined {
 
 function isBufferOf(part: JsonValue | undefined, size: number): boolean {
   if (!Array.isArray(part) || part[0] !== 'ArrayBuffer') return false
-  const bytes = bytesIn(String(part[1]))
+  const [, text] = part as readonly JsonValue[]
+  const bytes = typeof text === 'string' ? bytesIn(text) : undefined
   return bytes !== undefined && bytes % size === 0
 }
 
