@@ -2,7 +2,7 @@
 import { generateText, stepCountIs, tool } from 'ai'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { createRunner, currentStep, defineAgent, memoryStore, type RunnerOptions, type ToolPolicy } from '../src/index.ts'
+import { createRunner, currentStep, defineAgent, memoryStore, type RunEvent, type RunnerOptions, type ToolPolicy } from '../src/index.ts'
 import { writeMessage } from '../src/journal/message.ts'
 import type { Store } from '../src/journal/store.ts'
 import { later, mortal } from './support/crash.ts'
@@ -112,10 +112,11 @@ describe('killed between the effect and its record (C1)', () => {
         return store.append(runId, batch)
       },
     }
-    expect(await createRunner({ agents: [agent], store: interfering, clock: later(), ...quick }).resume('r')).toMatchObject({
-      status: 'completed', result: { told: [{ refunded: '7', found: true }] },
-    })
+    const settled: RunEvent[] = []
+    const runner = createRunner({ agents: [agent], store: interfering, clock: later(), ...quick, onEvent: (event) => event.type === 'doubt-settled' && settled.push(event) })
+    expect(await runner.resume('r')).toMatchObject({ status: 'completed', result: { told: [{ refunded: '7', found: true }] } })
     expect(refunds.calls).toBe(1)
+    expect(settled).toEqual([expect.objectContaining({ step: '0/c:c1', by: 'late-result', as: 'completed' })])
   })
 
   it('takes one decision only', async () => {
@@ -284,12 +285,14 @@ describe('in doubt within an attempt', () => {
     const { agent, refunds } = refunding({ timeoutMs: 20 }, twice({ order: '7' }))
     let land: () => void = () => {}
     refunds.during = (n) => (n === 1 ? new Promise((resolve) => (land = resolve)) : undefined)
-    const runner = createRunner({ agents: [agent], store: memoryStore(), ...quick })
+    const settled: RunEvent[] = []
+    const runner = createRunner({ agents: [agent], store: memoryStore(), ...quick, onEvent: (event) => event.type === 'doubt-settled' && settled.push(event) })
     expect(await runner.run(agent, {}, { runId: 'r' })).toMatchObject({ status: 'suspended' })
     land()
     await new Promise((resolve) => setImmediate(() => setImmediate(resolve)))
     expect(await runner.resume('r')).toMatchObject({ status: 'completed', result: { told: [expect.any(String), { refunded: '7' }] } })
     expect(refunds.calls).toBe(1)
+    expect(settled).toEqual([expect.objectContaining({ step: '0/c:c1', by: 'late-result', as: 'completed' })])
   })
 
   it('an error of the tool itself is an error for the model, and the run goes on (B7)', async () => {

@@ -80,6 +80,19 @@ describe('a step that is left at that', () => {
   })
 })
 
+describe('a tool call whose outcome the model was told is unknown, and that nobody asked about', () => {
+  it('takes no decision any more once the run is completed', async () => {
+    const agent = defineAgent('a', (run) => tools(run, () => {
+      throw Object.assign(new Error('socket hang up'), { code: 'ECONNRESET' })
+    }))
+    const runner = createRunner({ agents: [agent], store: memoryStore(), ...quick })
+    expect(await runner.run(agent, 1, { runId: 'r' })).toEqual({ status: 'completed', result: 'done' })
+    for (const decision of ['rerun', 'skip', { result: 'by hand' }] as const) {
+      await expect(runner.resolve('r', '0/c:A', decision)).rejects.toMatchObject({ code: 'NOTHING_TO_RESOLVE', advice: 'Nothing of this run waits for a decision' })
+    }
+  })
+})
+
 describe('a step that threw a network error', () => {
   it('runs again under its key, where the call that resumes it says so', async () => {
     let calls = 0

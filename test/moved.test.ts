@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { createRunner, currentStep, defineAgent, memoryStore, type Run, type RunnerOptions } from '../src/index.ts'
 import { generateText, stepCountIs, tool } from 'ai'
 import { z } from 'zod'
+import { later, mortal } from './support/crash.ts'
 import { failingOnce } from './support/failing-once.ts'
 import { testModel } from './support/model.ts'
 
@@ -108,6 +109,32 @@ describe('two calls that ask at once for what was not done', () => {
     expect(keys).toHaveLength(3)
     expect(new Set(keys).size).toBe(2)
     expect(keys.slice(1)).toContain(keys[0])
+  })
+})
+
+describe('two calls of one response that ask for the same, the first of which was killed in the middle', () => {
+  it('have a key each, whichever of them starts first after that', async () => {
+    const keys: string[] = []
+    let order = ['c0', 'c1']
+    const inputSchema = z.object({ order: z.number() })
+    const refund = tool({ inputSchema, execute: async () => keys.push(currentStep()!.idempotencyKey) })
+    const agent = defineAgent('a', async (run) => {
+      const model = run.model(testModel(() => ({ calls: ['c0', 'c1'].map((id) => ({ id, tool: 'refund', input: { order: 7 } })) })))
+      await generateText({ model, tools: { refund: tool({ inputSchema }) }, prompt: 'x' })
+      const tools = run.tools({ refund }, { refund: { settleAfterMs: 0, reconcile: async () => ({ status: 'not-done' }) } })
+      for (const toolCallId of order) await tools.refund.execute!({ order: 7 }, { toolCallId, messages: [], context: {} })
+      return 'done'
+    })
+    const store = memoryStore()
+    const dying = mortal(store)
+    const died = dying.killAt(/"step-ended".*"kind":"tool"/, 'before')
+    void createRunner({ agents: [agent], store: dying.store, ...quick }).run(agent, 1, { runId: 'r' })
+    await died
+    order = ['c1', 'c0']
+    expect(await createRunner({ agents: [agent], store, clock: later(), ...quick }).resume('r')).toEqual({ status: 'completed', result: 'done' })
+    expect(keys).toHaveLength(3)
+    expect(keys[1]).not.toBe(keys[0])
+    expect(keys[2]).toBe(keys[0])
   })
 })
 

@@ -214,6 +214,27 @@ describe('the code of a step', () => {
     expect(errors).toEqual([expect.objectContaining({ code: 'BRANCH_ENDED' })])
   })
 
+  it('may not open branches either: they would stand in the line of the try after it', async () => {
+    const clock = manualClock(1_000_000)
+    const errors: unknown[] = []
+    const [second, first] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    let tries = 0
+    const agent = defineAgent('a', async (run) => run.read('flaky', async () => {
+      if (++tries === 1) {
+        await second.promise
+        run.branch('x', () => new Promise(() => {})).catch((error: unknown) => errors.push(error)).finally(first.resolve)
+        setImmediate(first.resolve)
+        return 'too late'
+      }
+      second.resolve()
+      await first.promise
+      return run.branch('x', () => run.read('inner', () => 'read'))
+    }))
+    const runner = createRunner({ agents: [agent], store: memoryStore(), clock, ...quick, timeouts: { toolMs: 1_000 }, retry: { backoff: { baseMs: 1, jitter: 'none' } } })
+    expect(await during(clock, runner.run(agent, 1, { runId: 'r' }))).toEqual({ status: 'completed', result: 'read' })
+    expect(errors).toEqual([expect.objectContaining({ code: 'BRANCH_ENDED' })])
+  })
+
   it('that is tried again has steps of its own, although the try before is still on its way', async () => {
     let tries = 0
     const inner: number[] = []

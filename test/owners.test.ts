@@ -47,6 +47,7 @@ describe('two that want the same run', () => {
 describe('a lease that is over without its owner having noticed', () => {
   it('ends the attempt before it begins where its process stood still while it read the run', async () => {
     let asleepMs = 0
+    let begun = 0
     let calls = 0
     const inner = memoryStore()
     const store: Store = {
@@ -57,9 +58,9 @@ describe('a lease that is over without its owner having noticed', () => {
       },
     }
     const clock = { ...systemClock, now: () => systemClock.now() + asleepMs }
-    const agent = defineAgent('a', async (run) => run.step('outer', { idempotent: true }, () => run.step('pay', () => ++calls)))
+    const agent = defineAgent('a', async (run) => (begun++, run.step('outer', { idempotent: true }, () => run.step('pay', () => ++calls))))
     await expect(createRunner({ agents: [agent], store, clock }).run(agent, 1, { runId: 'r' })).rejects.toMatchObject({ code: 'LEASE_LOST' })
-    expect(calls).toBe(0)
+    expect([begun, calls]).toEqual([0, 0])
     expect(await createRunner({ agents: [agent], store: inner, clock }).resume('r')).toEqual({ status: 'completed', result: 1 })
   })
 

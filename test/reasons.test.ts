@@ -14,9 +14,10 @@ const told = (outcome: Outcome): Record<string, string> => Object.fromEntries(re
 
 const reset = (): Error => Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' })
 
-/** Two lines of work that send mail, side by side; the process dies when `a` has been sent and is not recorded. */
-async function twoMailers() {
+/** Two lines of work that send mail, side by side; the process dies when `a` has been sent and is not recorded. After that `b` begins first, where it `overtakes`: it waits before `a` is asked for. */
+async function twoMailers({ overtakes = false } = {}) {
   const sent: string[] = []
+  const waits = Promise.withResolvers<void>()
   const agent = defineAgent('mailers', async (run) => {
     const line = (to: string): Promise<unknown> => run.branch(to, async () => {
       if (to === 'b') await run.read('first', () => 'read')
@@ -24,14 +25,21 @@ async function twoMailers() {
       const model = testModel((turn) => (turn === 0 ? { calls: [{ id: to, tool: 'mail', input: { to } }] } : { text: to }))
       return (await generateText({ model: run.model(model), tools: run.tools({ mail }), prompt: to, stopWhen: isStepCount(3) })).text
     })
-    return Promise.all([line('a'), ...(run.attempt > 1 ? [line('b')] : [])])
+    if (run.attempt === 1) return line('a')
+    if (overtakes) return Promise.all([line('b'), run.read('pause', { key: 'p' }, () => waits.promise).then(() => line('a'))])
+    return Promise.all([line('a'), line('b')])
   })
   const store = memoryStore()
   const dying = mortal(store)
   const died = dying.killAt(/"step-ended".*"kind":"tool"/)
   void createRunner({ agents: [agent], store: dying.store, ...quick }).run(agent, {}, { runId: 'r' })
   await died
-  return { sent, runner: createRunner({ agents: [agent], store, clock: later(), ...quick }) }
+  const events: RunEvent[] = []
+  const onEvent = (event: RunEvent): void => {
+    events.push(event)
+    if (event.type === 'step-waiting') waits.resolve()
+  }
+  return { sent, events, runner: createRunner({ agents: [agent], store, clock: later(), ...quick, onEvent }) }
 }
 
 describe('a call that never started', () => {
@@ -47,6 +55,16 @@ describe('a call that never started', () => {
     expect(a).not.toHaveProperty('first')
     expect(b).toMatchObject({ first: ['b:a#0/0/c:a'], choices: [], calls: [{ step: 'b:b#0/1/c:b', input: { json: { to: 'b' } } }, { step: 'b:a#0/0/c:a' }] })
     expect(b!.calls![0]).not.toHaveProperty('startedAt')
+  })
+
+  it('says so also where that one is asked for after it: the reasons of a run are those of when it suspends', async () => {
+    const { events, runner } = await twoMailers({ overtakes: true })
+    const outcome = await runner.resume('r')
+    expect(events.find(({ type }) => type === 'step-waiting')).toMatchObject({ step: 'b:b#0/1/c:b', reason: { choices: ['rerun', 'skip', 'result'] } })
+    expect(reasonsOf(outcome).map(({ step, first, choices }) => [step, first, choices])).toEqual([
+      ['b:b#0/1/c:b', ['b:a#0/0/c:a'], []],
+      ['b:a#0/0/c:a', undefined, ['rerun', 'skip', 'result']],
+    ])
   })
 
   it.each([['rerun', 'rerun' as const, 3], ['its result', { result: 1 }, 2]])('goes on by itself when that is settled by %s', async (_what, decision, sentInAll) => {

@@ -144,6 +144,13 @@ describe('a step that was interrupted itself (C1)', () => {
     expect(scene().done('a').ask('a')).toEqual(answerOf(value('done a')))
   })
 
+  it('does not start while the call that stood at its turn before is on its way', () => {
+    const diverged = scene().started('1/c:a').superseded('1')
+    for (const on of [diverged.underWay, diverged.running]) on.add('1/c:a')
+    expect(diverged.ask('1~1/c:a', { args: 'order 2' })).toEqual({ type: 'hold' })
+    expect(diverged.ask('2/c:a', { args: 'order 2' })).toEqual(startOf())
+  })
+
   it('uses the decision up with its start: the next doubt is another question', () => {
     const once = scene().started('a').decided('a', 'rerun')
     once.start('a', once.ask('a'))

@@ -103,6 +103,25 @@ describe('R1: requests without tools may overlap', () => {
     }
   })
 
+  it('and the one that has a record says so of one of a higher number that was killed', () => {
+    const [gap, x, y, z] = [step('gap', { key: 'g' }), step('x'), step('y'), step('z')]
+    const run = new Scenario()
+    run.endUnrecorded(run.ask(gap))
+    run.drain()
+    run.do(x)
+    run.end(run.ask(z))
+    run.end(run.ask(y))
+    run.drain()
+    // They follow a result that is another one now: `x` and `y` are asked for anew, at once, and only `x` ends.
+    const again = run.killed()
+    again.do(gap, 'now')
+    together(again, [x, y], [0])
+    const last = again.killed()
+    last.do(gap)
+    expect(together(last, [y, x], [])).toEqual([undefined, x.fingerprint])
+    expect(last.reasons).toEqual([])
+  })
+
   it.each(permutations([0, 1, 2]))('and are matched by what they ask for, in the order %i, %i, %i', (...order) => {
     const claims = ['1', '2', '3'].map((text) => request(text))
     const run = new Scenario()

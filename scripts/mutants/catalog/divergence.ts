@@ -67,14 +67,6 @@ export const divergence: readonly Mutant[] = [
     caughtBy: { file: 'test/redo-stalled.test.ts', name: 'because its handler puts something into the prompt that it looks up outside of steps: advice, and no endless loop (C37)' },
   },
   {
-    name: 'the same call at another place forgotten',
-    rule: 'R5',
-    wrong: 'What was done under another branch key is done again under the new one.',
-    file: 'src/replay/machine.ts',
-    edits: [{ from: '!isKnown && (policy.keyed ||', to: 'isKnown && (policy.keyed ||' }],
-    caughtBy: { file: 'test/moved.test.ts', name: 'is not made again without a question, where the key of its branch changed' },
-  },
-  {
     name: 'rivals of a hole forgotten',
     rule: 'R5',
     wrong: 'A request that fills a hole does again what a later record of the same conversation did.',

@@ -1,12 +1,15 @@
 /** All mutants, in the order of the rules. */
 import type { Mutant } from '../mutant.ts'
+import { decisions } from './decisions.ts'
 import { divergence } from './divergence.ts'
 import { doubt } from './doubt.ts'
 import { durable } from './durable.ts'
 import { fingerprint } from './fingerprint.ts'
 import { identity } from './identity.ts'
 import { journal } from './journal.ts'
+import { keys } from './keys.ts'
 import { limits } from './limits.ts'
+import { moved } from './moved.ts'
 import { owner } from './owner.ts'
 import { reliability } from './reliability.ts'
 import { replay } from './replay.ts'
@@ -16,6 +19,6 @@ import { values } from './values.ts'
 import { writeAhead } from './write-ahead.ts'
 
 export const catalog: readonly Mutant[] = [
-  ...identity, ...writeAhead, ...durable, ...replay, ...divergence, ...doubt,
+  ...identity, ...writeAhead, ...durable, ...replay, ...divergence, ...moved, ...doubt, ...keys, ...decisions,
   ...sameRun, ...fingerprint, ...owner, ...suspend, ...reliability, ...limits, ...journal, ...values,
 ]

@@ -27,6 +27,14 @@ export const owner: readonly Mutant[] = [
     caughtBy: { file: 'test/owners.test.ts', name: 'lets no step with effects start, and ends the attempt: it is looked at right before (R9)' },
   },
   {
+    name: 'lease not looked at before an attempt',
+    rule: 'R9',
+    wrong: 'A process that stood still for longer than its lease while it read the run drives it.',
+    file: 'src/runner/open.ts',
+    edits: [{ from: 'if (!lease.check()) throw lost.error!', to: '' }],
+    caughtBy: { file: 'test/owners.test.ts', name: 'ends the attempt before it begins where its process stood still while it read the run' },
+  },
+  {
     name: 'lease without an end',
     rule: 'R9',
     wrong: 'An attempt that cannot renew its lease goes on.',

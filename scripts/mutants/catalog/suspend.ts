@@ -50,7 +50,7 @@ export const suspend: readonly Mutant[] = [
     rule: 'R10',
     wrong: 'A run that suspended for a Retry-After asks too early when it is resumed.',
     file: 'src/run/attempt.ts',
-    edits: [{ from: 'this.#notBefore.set(reason.step, reason)', to: '' }],
+    edits: [{ from: "if (entry.type === 'retry-after') this.delay(entry)\n    if (entry.type === 'suspended')", to: "if (entry.type === 'suspended' && entry.at < 0)" }],
     caughtBy: { file: 'test/streams.test.ts', name: 'is kept by the next attempt too, within the same budget of tries (A9, A10)' },
   },
   {

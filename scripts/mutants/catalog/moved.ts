@@ -1,0 +1,88 @@
+/** R5: a call that stands at another place than before, and what was decided about one call, says nothing of another one. */
+import type { Mutant } from '../mutant.ts'
+
+export const moved: readonly Mutant[] = [
+  {
+    name: 'the same call at another place forgotten',
+    rule: 'R5',
+    wrong: 'What was done under another branch key is done again under the new one.',
+    file: 'src/replay/machine.ts',
+    edits: [{ from: '(effect) => policy.keyed ||', to: '(effect) => policy.keyed &&' }],
+    caughtBy: { file: 'test/moved.test.ts', name: 'is not made again without a question, where the key of its branch changed' },
+  },
+  {
+    name: 'asked for by a record, so done nowhere else',
+    rule: 'R5',
+    wrong: 'A call that a recorded response asks for starts, although the same was done at another place.',
+    file: 'src/replay/machine.ts',
+    edits: [{
+      from: 'const { fingerprint } = ticket.claim\n    return this.#unclaimed.of(',
+      to: 'const { fingerprint } = ticket.claim\n    if (ticket.within.tickets.some((other) => other.ref.id === parentOf(ticket.ref.id) && other.record?.end)) return []\n    return this.#unclaimed.of(',
+    }],
+    caughtBy: { file: 'test/elsewhere.test.ts', name: 'is not made again without a decision, however often the run is resumed: from the main line to a branch' },
+  },
+  {
+    name: 'settled at the old place, so in nobody\'s way',
+    rule: 'R5',
+    wrong: 'A call that was in doubt where it stood, and is known to be done since, is made again where it stands now.',
+    file: 'src/effects/ledger.ts',
+    edits: [{ from: "state === 'completed' && told !== 'unknown' && !superseded", to: "state === 'completed' && told === 'outcome' && !superseded" }],
+    caughtBy: { file: 'test/elsewhere.test.ts', name: 'is not made again when the outside world says that it is done' },
+  },
+  {
+    name: 'in doubt at the old place, so not looked for',
+    rule: 'R5',
+    wrong: 'Only what had happened when the drive began is looked for at another place.',
+    file: 'src/replay/unclaimed.ts',
+    edits: [{ from: 'if (effect.superseded) continue', to: 'if (!isDone(effect)) continue' }],
+    caughtBy: { file: 'test/elsewhere.test.ts', name: 'is not made again when the outside world says that it is done' },
+  },
+  {
+    name: 'a moved call under a key of its own',
+    rule: 'R5',
+    wrong: 'A call in doubt that somebody lets run at its new place is another one for the outside world.',
+    file: 'src/run/live.ts',
+    edits: [{ from: 'isAskedAgain(former) || isElsewhere(former))', to: 'isAskedAgain(former))' }],
+    caughtBy: { file: 'test/elsewhere.test.ts', name: 'offers what can be decided where it stands now, and runs again under its key' },
+  },
+  {
+    name: 'a decision about one uses up another',
+    rule: 'R5',
+    wrong: 'Who lets B run in the place of A has A made again without a question.',
+    file: 'src/effects/guard.ts',
+    edits: [{ from: '(isUsedUp ? effects : passed).push(used.step.id)', to: '(isUsedUp ? effects : effects).push(used.step.id)' }],
+    caughtBy: { file: 'test/elsewhere.test.ts', name: 'says nothing of that one: "rerun"' },
+  },
+  {
+    name: 'what was passed is in nobody\'s way',
+    rule: 'R5',
+    wrong: 'Who lets B pass A has A itself made again without a question.',
+    file: 'src/effects/guard.ts',
+    edits: [{ from: 'if (effect.passed && effect.fingerprint !== call.fingerprint && !call.policy.keyed) return false', to: 'if (effect.passed) return false' }],
+    caughtBy: { file: 'test/elsewhere.test.ts', name: 'says nothing of that one: "rerun"' },
+  },
+  {
+    name: 'what was passed is in the way of all',
+    rule: 'R5',
+    wrong: 'Whoever let B pass A is asked the same of C, and of D.',
+    file: 'src/effects/guard.ts',
+    edits: [{ from: 'if (effect.passed && effect.fingerprint !== call.fingerprint && !call.policy.keyed) return false', to: '' }],
+    caughtBy: { file: 'test/elsewhere.test.ts', name: 'lets what asks for something else again go on without another question' },
+  },
+  {
+    name: 'an approval for each branch',
+    rule: 'R5',
+    wrong: 'Two loops that find one approval in their messages both make the call that it was given for.',
+    file: 'src/effects/guard.ts',
+    edits: [{ from: "step.id !== call.step && state === 'completed' && outcome)", to: "step.id === call.step && state === 'completed' && outcome)" }],
+    caughtBy: { file: 'test/approval.test.ts', name: 'lets one call run, one after the other: both are told what came of it' },
+  },
+  {
+    name: 'an approval twice at once',
+    rule: 'R5',
+    wrong: 'Side by side, two loops that find one approval do not wait for each other.',
+    file: 'src/effects/guard.ts',
+    edits: [{ from: "if ([...context.underWay].some((step) => approvalOf(step) === approval)) return { type: 'hold' }", to: '' }],
+    caughtBy: { file: 'test/approval.test.ts', name: 'lets one call run, side by side: both are told what came of it' },
+  },
+]
