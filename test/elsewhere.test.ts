@@ -83,13 +83,12 @@ describe.each(['tool', 'step'] as const)('a payment by a %s that was killed in t
   }
   const old = by === 'tool' ? '0/c:c' : '0'
 
-  it('offers what can be decided where it stands now, and runs again under its key', async () => {
+  it('offers what can be decided where it stands now, and runs again when somebody says so', async () => {
     const { paid, runner } = await killed()
     const outcome = await runner.resume('r')
     expect(outcome).toMatchObject({ status: 'suspended', reasons: [{ type: 'in-doubt', effects: [old], choices: ['rerun', 'skip', 'result'] }] })
     expect(await runner.resolve('r', waitingIn(outcome), 'rerun', { resume: true })).toMatchObject({ status: 'completed', result: 'paid A' })
     expect(paid).toHaveLength(2)
-    expect(paid[1]!.key).toBe(paid[0]!.key)
   })
 
   it('is not made again when somebody says what it gave', async () => {
@@ -120,6 +119,27 @@ describe.each(['tool', 'step'] as const)('a payment by a %s that was killed in t
       expect(paid).toHaveLength(1)
     })
   }
+})
+
+describe.each(['tool', 'step'] as const)('two equal payments by a %s, of which one was made before both moved', (by) => {
+  it('are each asked about: what somebody says of the one leaves the other as it is', async () => {
+    const { paid, pay } = desk(by)
+    const fail = failingOnce()
+    let places = ['a']
+    const agent = defineAgent('a', async (run) => {
+      for (const place of places) await run.branch(place, () => pay(run, 'A'))
+      fail()
+    })
+    const runner = createRunner({ agents: [agent], store: memoryStore(), ...quick })
+    await expect(runner.run(agent, 1, { runId: 'r' })).rejects.toThrow(/later/)
+    places = ['x', 'y']
+    const first = await runner.resume('r')
+    const second = await runner.resolve('r', waitingIn(first), 'rerun', { resume: true })
+    expect(second).toMatchObject({ status: 'suspended', reasons: [{ type: 'repeat' }] })
+    expect(waitingIn(second!)).not.toBe(waitingIn(first))
+    expect(await runner.resolve('r', waitingIn(second!), 'reuse', { resume: true })).toMatchObject({ status: 'completed' })
+    expect(paid).toHaveLength(2)
+  })
 })
 
 describe('a decision about one payment that stands where another one stood', () => {

@@ -124,7 +124,7 @@ function judge(ledger: Ledger, call: GuardedCall, context: GuardContext): GuardV
       const about = blockers.find((b) => b.step.id === decided.step)
       if (!about) passes = decided.since
       const cleared = clearedBy(decided, blockers)
-      const used = about ?? theSame(cleared, call, context)
+      const used = about ?? theSame(cleared, call)
       const isUsedUp = used && (used === about || call.policy.keyed || used.fingerprint === call.fingerprint)
       if (used) (isUsedUp ? effects : passed).push(used.step.id)
       if (decided.decision.type !== 'rerun') return carryOut(decided, consumes)
@@ -179,14 +179,13 @@ function isSettledByItsCall(ledger: Ledger, effect: Effect, policy: EffectPolicy
 
 /**
  * The effect that a decision about a call is about: the one that the call asks for again, at its turn, or (a model that asks again) with its
- * arguments in its branch, or at another place where nobody asks for it any more, or by its `effectKey`. Another one that stood in its way
- * goes on standing: nobody said that it may be made again.
+ * arguments in its branch, or by its `effectKey`. Another one that stood in its way goes on standing, also one of the very same arguments at
+ * another place: that may be another call's, and nobody said that it may be made again.
  */
-function theSame(effects: readonly Effect[], call: GuardedCall, { isUnclaimed }: GuardContext): Effect | undefined {
+function theSame(effects: readonly Effect[], call: GuardedCall): Effect | undefined {
   const [turn, branch] = [turnOf(call.step), turnOf(call.branch)]
   return effects.find((e) => turnOf(e.step.id) === turn)
     ?? effects.find((e) => isAskedAgain(e, call) && turnOf(e.step.branch) === branch)
-    ?? effects.find((e) => e.fingerprint === call.fingerprint && isUnclaimed(e.step.id))
     ?? (call.policy.keyed ? effects[0] : undefined)
 }
 

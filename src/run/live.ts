@@ -156,17 +156,16 @@ async function start(drive: Drive, ticket: Ticket, spec: StepSpec, consumes: Con
 
 /**
  * A step that starts again has the key that it had. So has one that somebody let run in place of a call in doubt with the same
- * arguments, also at another place, one that failed the run and is driven again, and one that is asked for again after "not done": should the former one have
+ * arguments, one that failed the run and is driven again, and one that is asked for again after "not done": should the former one have
  * landed after all, the outside world can tell that it is the same.
  */
-function keyOf({ attempt, machine, taken }: Drive, ticket: Ticket, consumes: Consumption): string {
+function keyOf({ attempt, taken }: Drive, ticket: Ticket, consumes: Consumption): string {
   const { ledger } = attempt.history
   const { ref, claim: { effect, fingerprint } } = ticket
   const isSameTurn = ({ step }: Effect): boolean => turnOf(step.id) === turnOf(ref.id)
   // A step of the handler at another turn is another intention; what a model asks for again may be the same.
   const isAskedAgain = ({ step }: Effect): boolean => ref.kind === 'tool' && turnOf(step.branch) === turnOf(ref.branch)
-  const isElsewhere = ({ step }: Effect): boolean => machine.isUnclaimed(step.id)
-  const isSame = (former: Effect): boolean => former.state !== 'completed' && former.fingerprint === fingerprint && (isSameTurn(former) || isAskedAgain(former) || isElsewhere(former))
+  const isSame = (former: Effect): boolean => former.state !== 'completed' && former.fingerprint === fingerprint && (isSameTurn(former) || isAskedAgain(former))
   // One whose own call comes back for it needs its key itself; two that ask for the same at once are two.
   const isFree = (former: Effect): boolean => !isExpected(former) && !taken.keys.has(former.idempotencyKey)
   const isUndone = (former: Effect): boolean => isFree(former) && (isSameTurn(former) || (former.state === 'not-done' && isAskedAgain(former)))

@@ -200,7 +200,8 @@ function checkSummary({ world, name, finished, replayed, open }: Session, summar
 async function attempt(session: Session, runner: Runner): Promise<Ended> {
   const { program, timeline, world } = session
   let ended: Ended | undefined
-  const call = session.number % 2 === 1 ? runner.run('program', { program: program.seed }, { runId: RUN_ID }) : resumeOrRun(runner, program)
+  const call = session.number % 2 === 1 ? runner.run('program', { program: program.seed }, { runId: RUN_ID })
+    : session.number % 4 === 0 ? resumeOrRun(runner, program) : recoverOrResume(session, runner)
   call.then(
     (outcome) => {
       session.isOver = !session.frozen
@@ -224,6 +225,20 @@ async function attempt(session: Session, runner: Runner): Promise<Ended> {
     return { type: 'endless' }
   }
   return ended
+}
+
+/** Found by whoever looks for runs that nobody drives, if it is one of those. */
+async function recoverOrResume(session: Session, runner: Runner): Promise<Outcome> {
+  const { world, timeline, program } = session
+  const row = await runner.get(RUN_ID)
+  const isDue = row?.status === 'suspended' && row.resumeAt !== null && row.resumeAt <= timeline.now()
+  const waits = row?.status === 'suspended' ? row.resumeAt === null || row.resumeAt > timeline.now() : row?.status === 'failed'
+  const [recovered] = await runner.recover()
+  if (!recovered && isDue && !session.frozen && session.disturbance.close === undefined) world.violate('not-recovered', `${session.name} does not find the run, which is due`)
+  if (recovered && waits) world.violate('not-recovered', `${session.name} drives the run, which waits: ${JSON.stringify(row)}`)
+  if (!recovered) return resumeOrRun(runner, program)
+  if ('error' in recovered) throw recovered.error
+  return recovered.outcome
 }
 
 /** A kill may have come before the run was created. */

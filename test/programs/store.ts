@@ -31,7 +31,7 @@ export function storeOf(session: Session, store: Store, deadOwners: ReadonlySet<
       const row = await store.get(runId)
       return row && asSeen(row, deadOwners)
     }),
-    list: (filter) => call('list', () => store.list(filter)),
+    list: (filter) => call('list', async () => (await store.list(filter)).map((row) => asSeen(row, deadOwners))),
     read: (runId, after) => call('read', () => store.read(runId, after)),
     take: (runId, lease) => call('take', async () => {
       const token = await store.take(runId, { ...lease, owner: JSON.stringify({ ...JSON.parse(lease.owner), id: session.name }) })

@@ -20,6 +20,8 @@ export type ViolationKind =
   | 'race-changed'
   /** The result is not that of an undisturbed execution. */
   | 'result'
+  /** A run that can go on is not found by whoever looks for such runs, or one that waits is. */
+  | 'not-recovered'
   /** The run does not come to an end. */
   | 'endless'
   /** An error that nothing in the program explains. */
