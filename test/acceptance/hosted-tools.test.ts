@@ -87,10 +87,11 @@ describe.each(Object.entries(asks))('a request with hosted tools, killed in flig
     expect(scene.model.requests).toHaveLength(1)
   })
 
-  it('that was skipped and failed the run is asked about again, not sent, when the run is driven again', async () => {
+  it('that was skipped fails the run each time, without being sent; driven again from there, it is asked about anew', async () => {
     const { runner, model } = await killedInFlight(ask)
     await expect(runner.resolve('r', '0', 'skip', { resume: true })).rejects.toMatchObject({ code: 'OUTCOME_UNKNOWN' })
-    expect(await runner.resume('r')).toMatchObject({ status: 'suspended', reasons: [{ type: 'in-doubt', effects: ['0'] }] })
+    await expect(runner.resume('r')).rejects.toMatchObject({ code: 'OUTCOME_UNKNOWN', advice: expect.stringContaining('redo') })
+    expect(await runner.resume('r', { redo: '0' })).toMatchObject({ status: 'suspended', reasons: [{ type: 'in-doubt', effects: ['0'] }] })
     expect(model.requests).toHaveLength(1)
   })
 
