@@ -32,7 +32,7 @@ export const decisions: readonly Mutant[] = [
     wrong: 'A call that waits for a doubt whose own call is not asked for any more offers no choices: nobody can go on.',
     file: 'src/run/wait-reason.ts',
     edits: [{ from: 'isExpected(effect) && !drive.machine.isUnclaimed(effect.step.id)', to: 'isExpected(effect)' }],
-    caughtBy: { file: 'test/elsewhere.test.ts', name: 'offers what can be decided where it stands now, and runs again under its key' },
+    caughtBy: { file: 'test/elsewhere.test.ts', name: 'offers what can be decided where it stands now, and runs again when somebody says so' },
   },
   {
     name: 'reasons of when it began to wait',

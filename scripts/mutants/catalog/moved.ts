@@ -38,12 +38,12 @@ export const moved: readonly Mutant[] = [
     caughtBy: { file: 'test/elsewhere.test.ts', name: 'is not made again when the outside world says that it is done' },
   },
   {
-    name: 'a moved call under a key of its own',
+    name: 'a decision about one of two that moved',
     rule: 'R5',
-    wrong: 'A call in doubt that somebody lets run at its new place is another one for the outside world.',
-    file: 'src/run/live.ts',
-    edits: [{ from: 'isAskedAgain(former) || isElsewhere(former))', to: 'isAskedAgain(former))' }],
-    caughtBy: { file: 'test/elsewhere.test.ts', name: 'offers what can be decided where it stands now, and runs again under its key' },
+    wrong: 'Of two equal calls that moved, who lets one run lets the other one run too.',
+    file: 'src/effects/guard.ts',
+    edits: [{ from: 'isAskedAgain(e, call) && turnOf(e.step.branch) === branch)', to: 'e.fingerprint === call.fingerprint && branch !== undefined)' }],
+    caughtBy: { file: 'test/elsewhere.test.ts', name: 'are each asked about: what somebody says of the one leaves the other as it is' },
   },
   {
     name: 'a decision about one uses up another',
