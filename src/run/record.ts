@@ -62,8 +62,8 @@ export async function record(
     const message = `${spec.label} ended, but the store refused its record: ${messageOf(error)}`
     // Its outcome cannot be made durable, so it cannot be announced; its `started` stands, and with it the doubt.
     if (effect) return drive.hold(ticket, { type: 'not-recorded', step: ref.id, message })
-    // Of a try that nobody waits for any more nothing is missed.
-    if (!drive.machine.isAbandoned(ticket)) attempt.notRecorded('NOT_RECORDED', message, ref.id)
+    // A later try of what it stands in has its record: nothing is missed.
+    if (!attempt.hasRecord(ref.id)) attempt.notRecorded('NOT_RECORDED', message, ref.id)
     attempt.budget.unrecorded(measured.usage)
     if (ref.kind === 'model') drive.unrecordedResponses.add(ref.id)
   }
