@@ -142,6 +142,27 @@ describe.each(['tool', 'step'] as const)('two equal payments by a %s, of which o
   })
 })
 
+describe('a payment inside of an agent that ends without it, after a deploy', () => {
+  it('stands in the way of the same one elsewhere: the record of the agent does not answer for it', async () => {
+    const { paid, pay } = desk('step')
+    const fail = failingOnce()
+    let isOld = true
+    const child = defineAgent('child', async (run) => {
+      if (isOld) await pay(run, 'A')
+      fail()
+      return 'ended'
+    })
+    const agent = defineAgent('a', async (run) => [await run.agent(child, 1), isOld ? null : await pay(run, 'A')])
+    const told: string[] = []
+    const runner = createRunner({ agents: [agent], store: memoryStore(), ...quick, onEvent: (event) => event.type === 'replay-diverged' && told.push(event.reason) })
+    await expect(runner.run(agent, 1, { runId: 'r' })).rejects.toThrow(/later/)
+    isOld = false
+    for (let i = 0; i < 2; i++) expect(await runner.resume('r')).toMatchObject({ status: 'suspended', reasons: [{ type: 'repeat', effects: ['a:child:#0/0'] }] })
+    expect(told).toEqual(['agent "child" has ended without asking for what it had asked for inside before'])
+    expect(paid).toHaveLength(1)
+  })
+})
+
 describe('a decision about one payment that stands where another one stood', () => {
   it.each(['rerun', { result: 'by hand' }, 'reuse'] as const)('says nothing of that one: %j', async (decision) => {
     const { paid, pay } = desk('step')

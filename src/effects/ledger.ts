@@ -82,6 +82,11 @@ export class Ledger {
     return this.#token
   }
 
+  /** Whether there are effects at or below a path. */
+  hasWithin(path: string): boolean {
+    return this.#within.has(path)
+  }
+
   /** Effects of one name and key that are running, in doubt, superseded or settled behind their caller's back, and not consumed. */
   standing(ref: EffectRef): readonly Effect[] {
     return [...(this.#standing.get(keyOf(ref)) ?? [])]

@@ -67,6 +67,8 @@ export interface Ticket {
   /** The lowest and the highest number of its branch that has been open beside it. */
   low: number
   high: number
+  /** There were records inside of it then: an earlier try of it, or attempt, had asked for them. */
+  readonly hadInside: boolean
   /** When it was claimed, in events of the machine. */
   readonly claimedAt: number
   /** The record that answers it; undefined: it runs live. */

@@ -94,6 +94,11 @@ export class History {
     return [...(this.#children.get(path) ?? [])]
   }
 
+  /** Whether there are records inside of a step. */
+  hasInside(path: string): boolean {
+    return (this.#children.get(path)?.size ?? 0) > 0
+  }
+
   /** Records of the steps of a branch that are known by number. */
   *numberedOf(branch: string): Iterable<StepRecord & { ref: { slot: number } }> {
     for (const child of this.#children.get(branch) ?? []) {

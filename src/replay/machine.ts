@@ -9,7 +9,7 @@ import type { AskedCall } from '../journal/entry.ts'
 import { Branch } from './branch.ts'
 import type { Claim, Note, Ticket, Verdict } from './claim.ts'
 import type { History, StepRecord } from './history.ts'
-import { approved, keyed, MAIN, numbered, parentOf } from './identity.ts'
+import { approved, isWithin, keyed, MAIN, numbered, parentOf } from './identity.ts'
 import { asksTheSame, matchNumbered } from './match.ts'
 import { Order, type Next } from './order.ts'
 import { divergenceReason } from './reason.ts'
@@ -145,6 +145,20 @@ export class Machine {
     this.#running.delete(ticket.ref.id)
     ticket.seq = seq ?? Number.MAX_SAFE_INTEGER
     this.#order.ready(ticket)
+  }
+
+  /**
+   * Of a step that ends, the effects inside of it that it has not asked for this time: its record answers for all that it holds, and these it
+   * does not stand for. Undefined: there are none.
+   */
+  leftInside({ ref, hadInside }: Ticket): Note | undefined {
+    if (!hadInside) return undefined
+    const opened = [...this.#branches.values()].filter(({ path }) => isWithin(path, ref.id))
+    const ids = opened.flatMap((branch) => this.#leftOf(branch)).filter((path) => this.#history.ledger.hasWithin(path))
+    if (ids.length === 0) return undefined
+    const note: Note = { type: 'superseded', by: 'divergence', step: ref.id, reason: `${ref.kind} "${ref.name}" has ended without asking for what it had asked for inside before`, ids }
+    this.#supersede(note)
+    return note
   }
 
   /** The range of numbers that the step overlapped, for its record. */
@@ -302,7 +316,7 @@ export class Machine {
   #open(branch: Branch, claim: Claim, ref: Ticket['ref'], record?: StepRecord): Ticket {
     const occurrence = branch.countAsk(claim.kind, claim.name, claim.content ?? claim.fingerprint)
     const ticket: Ticket = {
-      ref, within: branch, claim, carriesOn: claim.model?.carriesOn, occurrence, ...branch.overlap(ref.slot), claimedAt: ++this.#event, record, seq: 0, deliveredAt: 0,
+      ref, within: branch, claim, carriesOn: claim.model?.carriesOn, occurrence, ...branch.overlap(ref.slot), hadInside: ref.kind !== 'model' && this.#history.hasInside(ref.id), claimedAt: ++this.#event, record, seq: 0, deliveredAt: 0,
     }
     branch.open.add(ticket)
     branch.tickets.push(ticket)

@@ -272,6 +272,12 @@ export class Drive {
     }
   }
 
+  /** A step ends: what it leaves inside of it, unasked for, is written down with its record. */
+  noteLeft(ticket: Ticket): void {
+    const note = this.machine.leftInside(ticket)
+    if (note) this.#note([note])
+  }
+
   /** Tells what a claim found. What later records depend on is written down before, and together with, whatever is recorded next; the rest as well as may be. */
   #note(notes: readonly Note[]): void {
     for (const note of notes) {

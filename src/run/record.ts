@@ -29,6 +29,7 @@ export async function record(
     if (ref.kind === 'model') drive.unrecordedResponses.add(ref.id)
     return drive.ended(ticket, end, undefined)
   }
+  if (spec.hasInside) drive.noteLeft(ticket)
   const entry: NewEntry = {
     type: 'step-ended',
     step: ref,
