@@ -53,10 +53,10 @@ export const journal: readonly Mutant[] = [
   {
     name: 'values not checked',
     rule: 'R15',
-    wrong: 'A value that refers back to itself, or nests for ever, is let in.',
+    wrong: 'A value that cannot be made is let in, and is an error of its step, which the handler answers with another effect.',
     file: 'src/journal/chain.ts',
     edits: [{ from: "(codecFault = encodedFault(value, path, plain['secrets']))", to: '(value === path ? (codecFault = encodedFault(value, path)) : undefined)' }],
-    caughtBy: { file: 'src/journal/verify-run.test.ts', name: 'finds an unknown codec, with its place' },
+    caughtBy: { file: 'test/damaged-value.test.ts', name: 'a RegExp that is none: STORE_CORRUPT with its place, nothing is called and nothing is written' },
   },
   {
     name: 'journal of another run taken',
