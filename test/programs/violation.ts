@@ -20,7 +20,7 @@ export type ViolationKind =
   | 'race-changed'
   /** The result is not that of an undisturbed execution. */
   | 'result'
-  /** A run that can go on is not found by whoever looks for such runs, or one that waits is. */
+  /** A run that can go on is not found by whoever looks for such runs, or one that has failed is. */
   | 'not-recovered'
   /** The run does not come to an end. */
   | 'endless'
