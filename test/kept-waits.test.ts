@@ -6,6 +6,7 @@ import { createRunner, defineAgent, memoryStore, type Agent, type Run, type RunE
 import { manualClock, type ManualClock } from '../src/testing/index.ts'
 import { mortal } from './support/crash.ts'
 import { testModel } from './support/model.ts'
+import { refusing } from './support/refusing-store.ts'
 import { endParts, streamingModel, textParts } from './support/streaming.ts'
 import { during, failureOf } from './support/time.ts'
 
@@ -113,6 +114,17 @@ describe.each(Object.entries(WAYS))('%s that was told to wait for 50 s', (_, ask
     expect(made.at).toEqual([0])
     await made.clock.advance(50_000)
     expect(await made.resume()).toEqual({ status: 'completed', result: 'fine' })
+  })
+})
+
+describe('a wait whose own record the store refused', () => {
+  it('outlives its attempt all the same: the record of the suspended run has it', async () => {
+    const made = scene(WAYS['a model request']!, [slowDown(600)])
+    const full = refusing(made.store, /^\{"type":"retry-after"/)
+    expect(await during(made.clock, made.runner(full.store).run(made.agent, {}, { runId: 'r' }))).toMatchObject({ status: 'suspended', resumeAt: START + 600_000 })
+    expect(full.refused).toBe(1)
+    expect(await made.resume()).toMatchObject({ status: 'suspended', resumeAt: START + 600_000 })
+    expect(made.at).toEqual([0])
   })
 })
 

@@ -3,17 +3,19 @@ import { generateText, isStepCount, streamText, tool, type ToolSet } from 'ai'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { createRunner, defineAgent, memoryStore, type Run, type RunEvent, type RunnerOptions, type ToolPolicy } from '../../src/index.ts'
+import { manualClock } from '../../src/testing/index.ts'
 import { failingOnce } from '../support/failing-once.ts'
 import { testModel } from '../support/model.ts'
 import { refusing } from '../support/refusing-store.ts'
+import { during } from '../support/time.ts'
 
 const quick = { idleMs: 5, replayHoldMs: 20 } satisfies Partial<RunnerOptions>
 
-function scene(refuse: RegExp, handler: (run: Run) => Promise<unknown>) {
+function scene(refuse: RegExp, handler: (run: Run) => Promise<unknown>, options: Partial<RunnerOptions> = {}) {
   const state = refusing(memoryStore(), refuse)
   const events: RunEvent[] = []
   const agent = defineAgent('a', handler)
-  const runner = createRunner({ agents: [agent], store: state.store, ...quick, onEvent: (e) => events.push(e) })
+  const runner = createRunner({ agents: [agent], store: state.store, ...quick, ...options, onEvent: (e) => events.push(e) })
   const summaries = () => events.flatMap((e) => (e.type === 'attempt-ended' ? [e.summary] : []))
   return { state, events, agent, runner, summaries, warnings: () => events.flatMap((e) => (e.type === 'warning' ? [e.code] : [])) }
 }
@@ -38,6 +40,21 @@ describe('a record that the store refuses (C17)', () => {
       { replayed: {}, recorded: { read: 2, step: 1 }, unrecorded: ['1'] },
       { replayed: { read: 2, step: 1 }, recorded: { read: 1 }, unrecorded: [] },
     ])
+  })
+
+  it('of a try that nobody waits for any more: nothing is missed where the next one has its record', async () => {
+    const clock = manualClock(1_000_000)
+    const first = Promise.withResolvers<string>()
+    let tries = 0
+    const { state, runner, agent, warnings, summaries } = scene(/"step-ended".*"the first"/, (run) => run.read('outer', { timeoutMs: 1_000, retry: { backoff: { baseMs: 1, jitter: 'none' } } }, async () => {
+      const isFirst = ++tries === 1
+      const told = await run.read('inner', { timeoutMs: 60_000 }, () => (isFirst ? first.promise : 'the second'))
+      first.resolve('the first')
+      while (state.refused === 0) await new Promise((resolve) => setImmediate(resolve))
+      return told
+    }), { clock })
+    expect(await during(clock, runner.run(agent, {}, { runId: 'r' }))).toEqual({ status: 'completed', result: 'the second' })
+    expect([tries, warnings(), summaries()]).toEqual([2, [], [{ replayed: {}, recorded: { read: 2 }, unrecorded: [] }]])
   })
 
   it('of an idempotent tool: its result is used, it runs again on resume with the same arguments', async () => {

@@ -38,6 +38,14 @@ export const moved: readonly Mutant[] = [
     caughtBy: { file: 'test/elsewhere.test.ts', name: 'is not made again when the outside world says that it is done' },
   },
   {
+    name: 'left inside, so answered for',
+    rule: 'R5',
+    wrong: 'The record of an agent that ended without its payment answers for the one that was made inside of it before.',
+    file: 'src/run/record.ts',
+    edits: [{ from: 'if (spec.hasInside) drive.noteLeft(ticket)', to: '' }],
+    caughtBy: { file: 'test/elsewhere.test.ts', name: 'stands in the way of the same one elsewhere: the record of the agent does not answer for it' },
+  },
+  {
     name: 'a decision about one of two that moved',
     rule: 'R5',
     wrong: 'Of two equal calls that moved, who lets one run lets the other one run too.',

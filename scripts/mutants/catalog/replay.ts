@@ -74,4 +74,12 @@ export const replay: readonly Mutant[] = [
     edits: [{ from: 'for (const response of drive.unrecordedResponses) {', to: 'for (const response of [] as string[]) {' }],
     caughtBy: { file: 'test/durable.test.ts', name: 'is not called for a response that could not be recorded (R4)' },
   },
+  {
+    name: 'a late record missed',
+    rule: 'R4',
+    wrong: 'What a try leaves behind that nobody waits for counts as not recorded, although the next one has its record.',
+    file: 'src/run/record.ts',
+    edits: [{ from: 'if (!attempt.hasRecord(ref.id)) attempt.notRecorded(', to: 'attempt.notRecorded(' }],
+    caughtBy: { file: 'test/acceptance/refused-records.test.ts', name: 'of a try that nobody waits for any more: nothing is missed where the next one has its record' },
+  },
 ]

@@ -54,6 +54,14 @@ export const suspend: readonly Mutant[] = [
     caughtBy: { file: 'test/streams.test.ts', name: 'is kept by the next attempt too, within the same budget of tries (A9, A10)' },
   },
   {
+    name: 'a wait lost with its own record',
+    rule: 'R10',
+    wrong: 'A wait whose own record the store refused is forgotten, although the suspended run says it.',
+    file: 'src/run/attempt.ts',
+    edits: [{ from: "if (entry.type === 'suspended') for (", to: "if (entry.type === 'suspended' && entry.at < 0) for (" }],
+    caughtBy: { file: 'test/kept-waits.test.ts', name: 'outlives its attempt all the same: the record of the suspended run has it' },
+  },
+  {
     name: 'waits that are lost with their process',
     rule: 'R10',
     wrong: 'A run whose wait is over is driven by nobody: only abandoned ones are looked for.',
