@@ -1,5 +1,6 @@
 /** All mutants, in the order of the rules. */
 import type { Mutant } from '../mutant.ts'
+import { damage } from './damage.ts'
 import { decisions } from './decisions.ts'
 import { divergence } from './divergence.ts'
 import { doubt } from './doubt.ts'
@@ -20,5 +21,5 @@ import { writeAhead } from './write-ahead.ts'
 
 export const catalog: readonly Mutant[] = [
   ...identity, ...writeAhead, ...durable, ...replay, ...divergence, ...moved, ...doubt, ...keys, ...decisions,
-  ...sameRun, ...fingerprint, ...owner, ...suspend, ...reliability, ...limits, ...journal, ...values,
+  ...sameRun, ...fingerprint, ...owner, ...suspend, ...reliability, ...limits, ...journal, ...damage, ...values,
 ]

@@ -1,0 +1,77 @@
+/** R15: what is damaged, lost or mixed, and what becomes of it. */
+import type { Mutant } from '../mutant.ts'
+
+export const damage: readonly Mutant[] = [
+  {
+    name: 'a lost message not missed',
+    rule: 'R15',
+    wrong: 'A run whose decision is gone from the inbox goes on waiting for it.',
+    file: 'src/journal/read.ts',
+    edits: [{ from: 'if (ends >= inboxSeq || !(await store.get(runId))) return messages', to: 'if (ends >= 0) return messages' }],
+    caughtBy: { file: 'test/damaged-inbox.test.ts', name: 'where the row knows of more: STORE_CORRUPT with the place, as often as it is asked; nothing runs and nothing is written' },
+  },
+  {
+    name: 'what was lost taken for never done',
+    rule: 'R15',
+    wrong: 'Behind the cut of a damaged journal effects are made without a word that may have been made.',
+    file: 'src/run/live.ts',
+    edits: [{ from: 'if (mayBeLost(drive, ticket, spec)) {', to: 'if (mayBeLost(drive, ticket, spec) && drive.isOver) {' }],
+    caughtBy: { file: 'test/salvage.test.ts', name: 'keeps what holds and a copy of all that was there; each effect after it waits for a decision, what has none does not' },
+  },
+  {
+    name: 'a read decision counts again',
+    rule: 'R15',
+    wrong: 'Behind the cut of a damaged journal a decision that was used up lets an effect pass once more.',
+    file: 'src/run/inbox.ts',
+    edits: [{ from: "entry.type === 'decision' || entry.type === 'salvaged'", to: "entry.type === 'decision'" }],
+    caughtBy: { file: 'test/salvage.test.ts', name: 'leaves messages that cannot be read behind, and what they may have settled in doubt' },
+  },
+  {
+    name: 'what a run left behind is taken over',
+    rule: 'R15',
+    wrong: 'A new run gets the key of one that has lost its row, and with it what is left of that.',
+    file: 'src/stores/sqlite/row.ts',
+    edits: [{ from: 'VALUES (${FREE_KEY}, ', to: 'VALUES (NULL, ' }],
+    caughtBy: { file: 'test/lost-row.test.ts', name: 'where the row of the newest run is lost, new runs go on beside what is left of it' },
+  },
+  {
+    name: 'a store mixed',
+    rule: 'R14',
+    wrong: 'A run is started under another key of the same id: no keys open all of the store any more.',
+    file: 'src/runner/open.ts',
+    edits: [{ from: '  await refuseMixture(store)\n', to: '' }],
+    caughtBy: { file: 'test/mixed-store.test.ts', name: 'no run is started under another key of the same id' },
+  },
+  {
+    name: 'an envelope believed',
+    rule: 'R14',
+    wrong: 'A damaged record is said to need another key, because it says so itself.',
+    file: 'src/stores/encrypted/seal.ts',
+    edits: [{ from: 'keys.all.some((each) => opensOtherwise(each, place, envelope))', to: "envelope.data === ''" }],
+    caughtBy: { file: 'src/stores/encrypted.test.ts', name: 'refuses a record that has another check value' },
+  },
+  {
+    name: 'a secret in the name of an effect',
+    rule: 'R14',
+    wrong: 'The name of an effect is stored with the secret in it, and under a new value it is another effect.',
+    file: 'src/run/hidden-claim.ts',
+    edits: [{ from: 'name: hide(effect.name), ', to: '' }],
+    caughtBy: { file: 'test/secrets.test.ts', name: 'a step in doubt whose name holds a secret is not repeated under a new value of it' },
+  },
+  {
+    name: 'an instance shown whole',
+    rule: 'R14',
+    wrong: 'What an error of an HTTP client carries is shown with the secrets that it holds.',
+    file: 'src/journal/shown-instance.ts',
+    edits: [{ from: 'return data === value ? nameOf(value) : data', to: 'return data === value ? value : data' }],
+    caughtBy: { file: 'src/journal/redact.test.ts', name: 'is masked on an error, as HTTP clients put it there' },
+  },
+  {
+    name: 'a value that cannot be made lets a run begin',
+    rule: 'R15',
+    wrong: 'A value is found damaged where it is used, as an error of its step.',
+    file: 'src/journal/flat.ts',
+    edits: [{ from: 'if (fault !== undefined) throw corrupt(`${path + pathOf(flat, index)} ${fault}`)', to: '' }],
+    caughtBy: { file: 'test/damaged-value.test.ts', name: 'a RegExp that is none: STORE_CORRUPT with its place, nothing is called and nothing is written' },
+  },
+]
