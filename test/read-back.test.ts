@@ -110,7 +110,7 @@ describe.each(STORES)('a journal in the %s store', (_store, storeWith) => {
     ['without its last entry', (rows) => rows.slice(0, -1), `damaged at entry ${LAST}: it is missing: the journal ends at entry ${LAST - 1}, it had ${LAST}`],
     ['without an entry in the middle', (rows) => rows.filter(({ seq }) => seq !== 4), 'damaged at entry 4: entry 5 stands there'],
     ['without its first entry', (rows) => rows.slice(1), 'damaged at entry 1: entry 2 stands there'],
-    ['that is gone', () => [], 'damaged at entry 1: it is missing: the journal ends at entry 0'],
+    ['that is gone', () => [], 'damaged at entry 1: it is missing: the journal has no entry'],
     ['with a changed bit in a body', changed(3, ({ body }) => ({ body: body.replace('"at":1', '"at":3') })), 'damaged at entry 3: its checksum does not match'],
     ['with a changed bit in a checksum', changed(3, ({ sum }) => ({ sum: (sum[0] === '0' ? '1' : '0') + sum.slice(1) })), 'damaged at entry 3: its checksum does not match'],
     ['with a body that was cut', changed(LAST, ({ body }) => ({ body: body.slice(0, -1) })), `damaged at entry ${LAST}: its checksum does not match`],
