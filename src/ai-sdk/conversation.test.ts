@@ -91,6 +91,17 @@ describe('a conversation that leaves an earlier one', () => {
   })
 })
 
+describe('results of calls that ran side by side', () => {
+  const both = (...ids: string[]): LanguageModelV4Message => ({ role: 'tool', content: ids.flatMap((id) => result(id).content as never) })
+  const of = (...messages: LanguageModelV4Message[]): string | null => new Conversations().read([user('look'), calls('a'), ...messages]).fingerprint
+
+  it('count in whatever order they came, with whose they are', () => {
+    expect(of(both('a', 'b'))).toBe(of(both('b', 'a')))
+    expect(of(both('a', 'b'))).not.toBe(of(both('a', 'c')))
+    expect(of(both('a', 'b'))).not.toBe(of(both('a'), both('b')))
+  })
+})
+
 describe('what it carries on', () => {
   it('is the longest one that it begins with, not the newest', () => {
     const conversations = new Conversations()

@@ -213,9 +213,18 @@ function commonPrefix(messages: readonly unknown[], prompt: readonly unknown[], 
 
 /** A message as far as it counts. */
 function comparable(message: LanguageModelV4Message): unknown {
-  const { role, content, providerOptions } = message
+  const { role, providerOptions } = message
+  const content = message.role === 'tool' ? inOrder(message.content) : message.content
   const parts = typeof content === 'string' ? content : content.map((part) => ({ ...part, providerOptions: withoutCacheSettings(part.providerOptions) }))
   return { role, content: parts, providerOptions: withoutCacheSettings(providerOptions) }
+}
+
+type ToolContent = (LanguageModelV4Message & { readonly role: 'tool' })['content']
+
+/** Results of calls that ran side by side stand in the order in which they came, which is a matter of luck: each says whose it is. */
+function inOrder(content: ToolContent): ToolContent {
+  const idOf = (part: ToolContent[number]): string => (part.type === 'tool-result' ? `r ${part.toolCallId}` : `a ${part.approvalId}`)
+  return content.length < 2 ? content : content.toSorted((a, b) => (idOf(a) < idOf(b) ? -1 : idOf(a) > idOf(b) ? 1 : 0))
 }
 
 function resultsOf(message: LanguageModelV4Message): string[] {
@@ -226,6 +235,6 @@ function resultsOf(message: LanguageModelV4Message): string[] {
 /** What a message is, for a person who reads why a run diverged. */
 function labelOf(message: LanguageModelV4Message): string {
   if (message.role !== 'tool') return message.role
-  const tools = message.content.flatMap((part) => (part.type === 'tool-result' ? [part.toolName] : []))
+  const tools = inOrder(message.content).flatMap((part) => (part.type === 'tool-result' ? [part.toolName] : []))
   return tools.length > 0 ? `result of ${[...new Set(tools)].join(', ')}` : 'tool'
 }

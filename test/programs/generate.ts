@@ -71,7 +71,7 @@ class Maker {
 
   /** Where one conversation is asked under several configurations, the configuration counts (R8): no deploys there. */
   get #deploys(): boolean {
-    return this.#disturbances.includes('version') || this.#unstable === 'diverge'
+    return this.#disturbances.includes('version') || this.#unstable === 'diverge' || this.#moves
   }
 
   #disturbance(): Disturbance {
