@@ -223,7 +223,7 @@ type ToolContent = (LanguageModelV4Message & { readonly role: 'tool' })['content
 
 /** Results of calls that ran side by side stand in the order in which they came, which is a matter of luck: each says whose it is. */
 function inOrder(content: ToolContent): ToolContent {
-  const idOf = (part: ToolContent[number]): string => (part.type === 'tool-result' ? `r ${part.toolCallId}` : `a ${part.approvalId}`)
+  const idOf = (part: ToolContent[number]): string => (part.type === 'tool-result' ? `r ${part.toolCallId} ${part.toolName}` : `a ${part.approvalId}`)
   return content.length < 2 ? content : content.toSorted((a, b) => (idOf(a) < idOf(b) ? -1 : idOf(a) > idOf(b) ? 1 : 0))
 }
 
