@@ -71,6 +71,40 @@ describe('C15: an agent inside a tool', () => {
   })
 })
 
+describe('what a step leaves inside of it when it ends', () => {
+  function killedInside(): Scenario {
+    const run = new Scenario()
+    const outer = run.ask(step('outer'))
+    const inside = run.machine.openBranch('', { step: outer.ref.id })!
+    for (const input of ['7', '8']) {
+      const ticket = run.ask(step('pay', { branch: inside.path, input, effect: true }))
+      run.start(ticket)
+      run.end(ticket)
+      run.drain()
+    }
+    return run.killed()
+  }
+
+  it('are the effects that it has not asked for this time, all of them where it was answered without its code', () => {
+    const again = killedInside()
+    expect(again.machine.leftInside(again.ask(step('outer')))).toMatchObject({ ids: ['0/0', '0/1'], reason: 'step "outer" has ended without asking for what it had asked for inside before' })
+    const half = killedInside()
+    const outer = half.ask(step('outer'))
+    const inside = half.machine.openBranch('', { step: outer.ref.id })!
+    half.ask(step('pay', { branch: inside.path, input: '7', effect: true }))
+    expect(half.machine.leftInside(outer)).toMatchObject({ ids: ['0/1'] })
+  })
+
+  it('is nothing where it has asked for all, or is new', () => {
+    const again = killedInside()
+    const outer = again.ask(step('outer'))
+    const inside = again.machine.openBranch('', { step: outer.ref.id })!
+    for (const input of ['7', '8']) again.ask(step('pay', { branch: inside.path, input, effect: true }))
+    expect(again.machine.leftInside(outer)).toBeUndefined()
+    expect(again.machine.leftInside(again.ask(step('another')))).toBeUndefined()
+  })
+})
+
 describe('R1: nested calls of a snippet', () => {
   const nested = (run: Scenario, branch: string, ids: readonly string[], end: readonly number[]): unknown[] => {
     const tickets = ids.map((url, i) => run.ask(call('fetch', `outer:tool-${i}`, url, { branch })))

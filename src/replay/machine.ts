@@ -154,7 +154,9 @@ export class Machine {
   leftInside({ ref, hadInside }: Ticket): Note | undefined {
     if (!hadInside) return undefined
     const opened = [...this.#branches.values()].filter(({ path }) => isWithin(path, ref.id))
-    const ids = opened.flatMap((branch) => this.#leftOf(branch)).filter((path) => this.#history.ledger.hasWithin(path))
+    // What was answered without its code has asked for nothing.
+    const left = opened.length > 0 ? opened.flatMap((branch) => this.#leftOf(branch)) : this.#history.childrenOf(ref.id)
+    const ids = left.filter((path) => this.#history.ledger.hasWithin(path))
     if (ids.length === 0) return undefined
     const note: Note = { type: 'superseded', by: 'divergence', step: ref.id, reason: `${ref.kind} "${ref.name}" has ended without asking for what it had asked for inside before`, ids }
     this.#supersede(note)

@@ -38,7 +38,15 @@ function refuseRepeated(world: World, session: Session, call: Call): void {
   const { spec, starts, notDone, authorised } = call
   const isUsedUp = world.loose && call.consumed
   if (starts.every((start) => start.failed) || notDone || isUsedUp || authorised || spec.rerunAllowed) return
+  if (world.loose && isOneOfMany(world, call)) return
   world.violate('repeated-effect', `${spec.kind} ${spec.position} is started again in attempt ${session.number} without a decision`)
+}
+
+/** Where calls move about, nobody can tell those apart that ask for the same: each may be made once. */
+function isOneOfMany(world: World, { spec }: Call): boolean {
+  const same = [...world.calls.values()].filter((other) => isTwin(other.spec, spec))
+  const made = same.flatMap(({ starts }) => starts.filter((start) => !start.failed && !start.allowed))
+  return made.length < same.length
 }
 
 /** While a doubt stands, no call of the same effect starts (R6). */

@@ -93,8 +93,9 @@ export class World {
     session.live.add(position)
     session.unrecorded.delete(position)
     this.log.push(`${session.name} starts ${position}`)
+    const allowed = call.authorised || call.notDone || call.spec.rerunAllowed === true
     judgeStart(this, session, call, key)
-    const start: Start = { session, key, over: false, failed: false, returned: false }
+    const start: Start = { session, key, over: false, failed: false, returned: false, allowed: allowed || call.authorised }
     call.starts.push(start)
     if (session.zombie) return start
     if (!call.spec.repeatable) call.beginAnew()
