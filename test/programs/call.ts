@@ -37,6 +37,8 @@ export interface Start {
   failed: boolean
   /** With a value. */
   returned: boolean
+  /** The outside world said that it has had no effect, and none has come since. */
+  undone: boolean
   /** Somebody had decided it, or the one before was known not to have happened. */
   readonly allowed: boolean
 }

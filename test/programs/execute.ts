@@ -233,7 +233,9 @@ async function recoverOrResume(session: Session, runner: Runner): Promise<Outcom
   const row = await runner.get(RUN_ID)
   const isDue = row?.status === 'suspended' && row.resumeAt !== null && row.resumeAt <= timeline.now()
   const [recovered] = await runner.recover()
-  if (!recovered && isDue && !session.frozen && session.disturbance.close === undefined && !session.zombie) world.violate('not-recovered', `${session.name} does not find the run, which is due`)
+  // A process that was paused may have taken it in between.
+  const isAlone = program.attempts.every(({ pause }) => pause === undefined)
+  if (!recovered && isDue && isAlone && !session.frozen && session.disturbance.close === undefined) world.violate('not-recovered', `${session.name} does not find the run, which is due`)
   if (recovered && row?.status === 'failed') world.violate('not-recovered', `${session.name} drives the run, which has failed`)
   if (!recovered) return resumeOrRun(runner, program)
   if ('error' in recovered) throw recovered.error

@@ -37,7 +37,7 @@ function refuseAgain(world: World, session: Session, { spec, finished, excused, 
 function refuseRepeated(world: World, session: Session, call: Call): void {
   const { spec, starts, notDone, authorised } = call
   const isUsedUp = world.loose && call.consumed
-  if (starts.every((start) => start.failed) || notDone || isUsedUp || authorised || spec.rerunAllowed) return
+  if (starts.every((start) => start.failed || start.undone) || notDone || isUsedUp || authorised || spec.rerunAllowed) return
   if (world.loose && isOneOfMany(world, call)) return
   world.violate('repeated-effect', `${spec.kind} ${spec.position} is started again in attempt ${session.number} without a decision`)
 }
@@ -45,7 +45,7 @@ function refuseRepeated(world: World, session: Session, call: Call): void {
 /** Where calls move about, nobody can tell those apart that ask for the same: each may be made once. */
 function isOneOfMany(world: World, { spec }: Call): boolean {
   const same = [...world.calls.values()].filter((other) => isTwin(other.spec, spec))
-  const made = same.flatMap(({ starts }) => starts.filter((start) => !start.failed && !start.allowed))
+  const made = same.flatMap(({ starts }) => starts.filter((start) => !start.failed && !start.undone && !start.allowed))
   return made.length < same.length
 }
 

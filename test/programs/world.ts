@@ -95,7 +95,7 @@ export class World {
     this.log.push(`${session.name} starts ${position}`)
     const allowed = call.authorised || call.notDone || call.spec.rerunAllowed === true
     judgeStart(this, session, call, key)
-    const start: Start = { session, key, over: false, failed: false, returned: false, allowed: allowed || call.authorised }
+    const start: Start = { session, key, over: false, failed: false, returned: false, undone: false, allowed: allowed || call.authorised }
     call.starts.push(start)
     if (session.zombie) return start
     if (!call.spec.repeatable) call.beginAnew()
@@ -111,6 +111,7 @@ export class World {
     this.log.push(`   effect of ${position}`)
     // "Not done" was true when it was said; it is not a leave to do it twice. What a person said is.
     if (call.notDone) call.authorised = call.notDone = false
+    for (const start of call.starts) if (start.key === key) start.undone = false
     this.effects.set(key, { position, key, output })
   }
 
@@ -122,7 +123,10 @@ export class World {
       if (!start) continue
       const mayRun = !start.over && start.session === session
       this.log.push(`${session.name} asks about ${call.spec.position}: ${done ? 'completed' : 'not done'}`)
-      if (!done && !mayRun) call.authorised = call.notDone = true
+      if (!done && !mayRun) {
+        call.authorised = call.notDone = true
+        for (const each of call.starts) if (each.key === key) each.undone = true
+      }
       if (done || !mayRun) call.settled = true
       if (done) call.knownDone = session
     }
