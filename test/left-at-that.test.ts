@@ -106,3 +106,29 @@ describe('a step that threw a network error', () => {
     expect(await runner.resume('r', { onIncompleteTool: 'rerun' })).toEqual({ status: 'completed', result: 'paid' })
   })
 })
+
+describe('a reason that somebody decides about after the call was started once more', () => {
+  it('is refused: what was found out says nothing of the newer start', async () => {
+    let calls = 0
+    const agent = defineAgent('a', (run) => run.step('pay', { input: 1 }, () => {
+      calls++
+      throw Object.assign(new Error('socket hang up'), { code: 'ECONNRESET' })
+    }))
+    const runner = createRunner({ agents: [agent], store: memoryStore(), ...quick })
+    await expect(runner.run(agent, 1, { runId: 'r' })).rejects.toMatchObject({ code: 'OUTCOME_UNKNOWN' })
+    const waiting = async () => {
+      const outcome = await runner.resume('r')
+      const reason = outcome.status === 'suspended' ? outcome.reasons[0] : undefined
+      if (reason?.type !== 'in-doubt') throw new Error(`it does not wait: ${JSON.stringify(outcome)}`)
+      return reason
+    }
+    const first = await waiting()
+    await new Promise((resolve) => setTimeout(resolve, 2))
+    await expect(runner.resolve('r', first, 'rerun', { resume: true })).rejects.toMatchObject({ code: 'OUTCOME_UNKNOWN' })
+    const second = await waiting()
+    await expect(runner.resolve('r', first, 'rerun')).rejects.toMatchObject({ code: 'NOTHING_TO_RESOLVE' })
+    await runner.resolve('r', second, { result: 'by hand' })
+    expect(await runner.resume('r')).toEqual({ status: 'completed', result: 'by hand' })
+    expect(calls).toBe(2)
+  })
+})

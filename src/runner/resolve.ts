@@ -15,7 +15,7 @@ import { newestTaken } from '../run/inbox.ts'
 import { ownership } from '../run/lease.ts'
 
 /** A call that a run waits with, as its reason tells it. */
-export type WaitingCall = Pick<SuspendReason & { readonly type: 'in-doubt' | 'repeat' }, 'step' | 'tool' | 'fingerprint'>
+export type WaitingCall = Pick<SuspendReason & { readonly type: 'in-doubt' | 'repeat' }, 'step' | 'tool' | 'fingerprint' | 'calls'>
 
 export type DecisionInput = 'rerun' | 'skip' | 'reuse' | { readonly result: unknown }
 
@@ -36,8 +36,13 @@ export async function decide(store: Store, runId: string, asked: string | Waitin
   const question = row.status === 'completed' ? undefined : questionOf(entries, history, step, mayRun)
   if (!question) throw nothingToResolve(runId, step, row.status, row.status === 'completed' ? [] : questionsIn(entries, history, mayRun))
   if (question.first.length > 0) throw nothingToResolve(runId, step, row.status, question.first)
-  if (typeof asked !== 'string' && (asked.fingerprint !== question.fingerprint || asked.tool !== question.effect.name)) {
-    throw new HoldfastError('NOTHING_TO_RESOLVE', `step "${step}" of run "${runId}" is another call now than the one that was asked about`, { runId, step, advice: 'Look at what it waits for now' })
+  if (typeof asked !== 'string') {
+    const advice = 'Look at what it waits for now'
+    if (asked.fingerprint !== question.fingerprint || asked.tool !== question.effect.name) {
+      throw new HoldfastError('NOTHING_TO_RESOLVE', `step "${step}" of run "${runId}" is another call now than the one that was asked about`, { runId, step, advice })
+    }
+    const again = asked.calls?.find((call) => history.ledger.effects.get(call.step)?.startedAt !== call.startedAt)
+    if (again) throw new HoldfastError('NOTHING_TO_RESOLVE', `step "${again.step}" of run "${runId}" has been started again since that was asked`, { runId, step, advice })
   }
   const decision = asGiven === 'reuse' ? reused(question, runId, step)
     : asGiven.type === 'result' && question.kind === 'model' ? responseGiven(input, question.effect.name, runId, step, now) : asGiven
