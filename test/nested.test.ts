@@ -2,7 +2,7 @@
 import { APICallError, generateText, stepCountIs, streamText, tool } from 'ai'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { createRunner, currentRun, currentStep, defineAgent, durable, durableTools, memoryStore, type RunnerOptions } from '../src/index.ts'
+import { createRunner, currentRun, currentStep, defineAgent, durable, durableTools, HoldfastError, memoryStore, type RunnerOptions } from '../src/index.ts'
 import { sleep } from '../src/core/clock.ts'
 import { manualClock } from '../src/testing/index.ts'
 import { later, mortal } from './support/crash.ts'
@@ -56,7 +56,7 @@ describe('two sub-agents as tools, in parallel in one response (C32)', () => {
 
 describe('a step with effects inside a step that is tried again after its time limit', () => {
   /** The first try of the step around it takes `ms` before it comes to the payment. */
-  async function tried(ms: number, paying: number) {
+  async function tried(ms: number, paying: number, options: Partial<RunnerOptions> = {}) {
     const clock = manualClock(1_000_000)
     const events: string[] = []
     let tries = 0
@@ -64,9 +64,9 @@ describe('a step with effects inside a step that is tried again after its time l
     const agent = defineAgent('a', (run) =>
       run.step('outer', { idempotent: true }, async () => {
         if (++tries === 1) await sleep(clock, ms)
-        return run.step('pay', { input: 1 }, async () => (payments++, await sleep(clock, paying), `receipt ${payments}`))
+        return run.step('pay', { input: 1 }, async () => (payments++, await sleep(clock, paying), `receipt ${payments}`)).catch((error: unknown) => (HoldfastError.isInstance(error) ? error.code : 'another'))
       }))
-    const runner = createRunner({ agents: [agent], store: memoryStore(), clock, timeouts: { toolMs: 1_000 }, retry: { backoff: { baseMs: 1, jitter: 'none' } }, ...quick, onEvent: ({ type }) => events.push(type) })
+    const runner = createRunner({ agents: [agent], store: memoryStore(), clock, timeouts: { toolMs: 1_000 }, retry: { backoff: { baseMs: 1, jitter: 'none' } }, ...options, ...quick, onEvent: ({ type }) => events.push(type) })
     const outcome = await during(clock, runner.run(agent, 1, { runId: 'r' }))
     return { outcome, payments, events }
   }
@@ -75,6 +75,11 @@ describe('a step with effects inside a step that is tried again after its time l
     const { outcome, payments, events } = await tried(850, 700)
     expect(events).toContain('step-timeout')
     expect([outcome, payments]).toEqual([{ status: 'completed', result: 'receipt 1' }, 1])
+  })
+
+  it.each(['rerun', 'skip', 'refuse'] as const)('is told what that one was told, also that nobody knows, whatever becomes of doubts on a resume: %s', async (onIncompleteTool) => {
+    const { outcome, payments } = await tried(850, 1_500, { onIncompleteTool })
+    expect([outcome, payments]).toEqual([{ status: 'completed', result: 'OUTCOME_UNKNOWN' }, 1])
   })
 })
 

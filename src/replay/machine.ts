@@ -3,7 +3,7 @@
  * answered from the journal, what is handed out next, and what is refused (R1, R4, R5). It waits for nothing and
  * touches nothing; `run/` carries out what it says.
  */
-import { guard, type GuardContext, type GuardVerdict } from '../effects/guard.ts'
+import { guard, type Consumption, type GuardContext, type GuardVerdict } from '../effects/guard.ts'
 import type { Effect } from '../effects/ledger.ts'
 import type { AskedCall } from '../journal/entry.ts'
 import { Branch } from './branch.ts'
@@ -105,7 +105,10 @@ export class Machine {
   /** Whether a step with effects may start. Asked again after each `reconcile` and each new decision. */
   guard(ticket: Ticket, context: Omit<GuardContext, 'isRunning' | 'isGone' | 'isUnclaimed' | 'elsewhere'>): GuardVerdict {
     const { effect, fingerprint } = ticket.claim
-    if (!effect) return { type: 'start', consumes: { effects: [], decisions: [] } }
+    if (!effect) return { type: 'start', consumes: NOTHING }
+    // An earlier try of what it stands in has come to its end with it since: what was told of it then is told here too.
+    const end = ticket.record?.end ? undefined : this.#history.records.get(ticket.ref.id)?.end
+    if (end?.outcome.type === 'unknown') return { type: 'answer', outcome: end.outcome, consumes: NOTHING }
     return guard(
       this.#history.ledger,
       { step: ticket.ref.id, branch: ticket.ref.branch, ref: { name: effect.name, key: effect.key }, fingerprint: fingerprint ?? '', policy: effect.policy },
@@ -381,6 +384,8 @@ export class Machine {
     return [note]
   }
 }
+
+const NOTHING: Consumption = { effects: [], decisions: [] }
 
 /** It says nothing of what it asks: after a result that may be another one now, nobody can say that it asks for the same (R5). */
 const isBlind = (claim: Claim): boolean => !claim.hasInput && claim.place.type !== 'key'

@@ -204,7 +204,8 @@ class Maker {
     const isSlow = this.#chance(0.3)
     const does = isSlow && this.#chance(0.5) ? 'late' : 'ok'
     const inside: Node = { type: 'seq', nodes: this.#list(1, 2, () => ({ ...this.#plainStep(), does } as const)) }
-    return { ...this.#step(true), does: 'ok', inside, ...(isSlow && { slow: this.#pick([900, 960]) }) }
+    // Its record answers for what it holds: where it is known by what it asks only, it asks for what no other one does.
+    return { ...this.#step(true), ...(this.#moves && { input: 100 + this.#left }), does: 'ok', inside, ...(isSlow && { slow: this.#pick([900, 960]) }) }
   }
 
   #read(): ReadNode {
