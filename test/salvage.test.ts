@@ -6,7 +6,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { generateText, isStepCount, tool } from 'ai'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { createRunner, currentStep, defineAgent, sqliteStore, type Run, type RunnerOptions, type Store } from '../src/index.ts'
+import { createRunner, currentStep, defineAgent, describeEvent, sqliteStore, type Run, type RunnerOptions, type Store, type SuspendReason } from '../src/index.ts'
 import { encryptedStore, parseKeys } from '../src/stores/encrypted.ts'
 import { command } from '../src/cli/fixtures/test-io.ts'
 import { testModel } from './support/model.ts'
@@ -83,6 +83,55 @@ describe('salvage', () => {
     // What may be made twice is; the read that holds, and what was decided, is not.
     expect([seen, calls]).toEqual([['third'], ['last']])
     expect(await verified()).toBe(0)
+  })
+
+  it('says of a doubt that is only presumed that it is, and gives no time at which it was started, until it is', async () => {
+    await completed()
+    sql(`UPDATE journal SET sum = 'x' WHERE seq >= ${seqOf('%"step-started"%"name":"second"%')}`)
+    await salvage()
+    const words = 'may have been called in the part of the journal that was lost before '
+    const events: string[] = []
+    let doubt: (SuspendReason & { readonly type: 'in-doubt' | 'repeat' }) | undefined
+    await withRunner(async (runner) => {
+      const outcome = await runner.resume('r')
+      doubt = outcome.status === 'suspended' && outcome.reasons[0]?.type === 'in-doubt' ? outcome.reasons[0] : undefined
+    }, { onEvent: (event) => void events.push(describeEvent(event)) })
+    expect(doubt!.message).toContain(`nobody knows whether step "second" (2) took effect: it ${words}`)
+    expect(doubt!.calls).toEqual([{ step: '2', input: { json: 2 }, idempotencyKey: expect.any(String), lostBefore: expect.any(Number) }])
+    expect(events.filter((line) => line.includes('in-doubt'))).toEqual([
+      expect.stringMatching(/step-in-doubt .* presumed$/), expect.stringMatching(/step-in-doubt .* in-doubt$/), expect.stringMatching(/step-waiting .* in-doubt \(presumed\)$/), expect.stringMatching(/run-suspended +in-doubt \(presumed\) 2$/),
+    ])
+
+    const { out } = await command(['show', 'r', '--store', file])
+    expect(out).toMatch(new RegExp(`2 in doubt: it is presumed: it ${words}[^]*in-doubt 2: nobody knows whether "second" took effect: it ${words}[^]*\\n +${words}\\S+ \\S+, idempotency key hf_`))
+    expect(out).not.toMatch(/ended before its outcome|\n +started /)
+    const shown = JSON.parse((await command(['show', 'r', '--store', file, '--json'])).out) as { steps: { id: string }[]; waits: { calls: object[] }[] }
+    const presumed = { startedAt: null, lostBefore: (doubt!.calls![0] as { lostBefore: number }).lostBefore }
+    expect([shown.steps.find(({ id }) => id === '2'), shown.waits[0]!.calls[0]]).toMatchObject([presumed, presumed])
+
+    // Given with its reason a decision is taken, and once it was really started it has a time like any other.
+    calls = []
+    await withRunner(async (runner) => {
+      await runner.resolve('r', doubt!, 'rerun')
+      expect(waitsFor(await runner.resume('r'))).toEqual(['suspended', ['in-doubt s:last:k#0']])
+      await expect(runner.resolve('r', doubt!, 'rerun')).rejects.toMatchObject({ code: 'NOTHING_TO_RESOLVE' })
+    })
+    expect(calls).toEqual(['second', 'third'])
+    expect(JSON.parse((await command(['show', 'r', '--store', file, '--json'])).out).steps.find(({ id }: { id: string }) => id === '2')).toMatchObject({ startedAt: expect.any(Number), lostBefore: null })
+  })
+
+  it('tells who asked for a call that is left at that what is known of it', async () => {
+    const desk = defineAgent('a', async (run: Run) => {
+      const pay = tool({ inputSchema: z.object({}), execute: () => 'paid' })
+      const tools = run.tools({ pay }, { pay: { onIncompleteTool: 'skip' } })
+      const { steps } = await generateText({ model: run.model(testModel((turn) => (turn === 0 ? { calls: [{ id: 'c1', tool: 'pay', input: {} }] } : { text: 'done' }))), tools, prompt: 'Pay', stopWhen: isStepCount(3) })
+      return JSON.stringify(steps[0]!.content.find(({ type }) => type === 'tool-error'), (_, value: unknown) => (value instanceof Error ? value.message : value))
+    })
+    await withRunner((runner) => runner.run(desk, {}, { runId: 'r' }), { agents: [desk] })
+    sql(`DELETE FROM journal WHERE seq = ${seqOf('%"step-started"%')}`)
+    await salvage()
+    expect(await withRunner((runner) => runner.resume('r'), { agents: [desk] }))
+      .toEqual({ status: 'completed', result: expect.stringMatching(/by its policy, it may have been called in the part of the journal that was lost before [^,]*, and is left at that/) })
   })
 
   it('is told by the outside world what happened, where the tool can ask: with the key that the call had', async () => {

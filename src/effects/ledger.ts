@@ -21,8 +21,10 @@ export interface Effect {
   /** Position of the record of its last start, and of what settled it since. */
   readonly startedSeq: number
   settledSeq: number
-  /** When it was started last, and when it was last heard of, ms since the epoch. */
-  readonly startedAt: number
+  /** When it was started last, ms since the epoch; undefined: that is not known, or not whether it was. */
+  readonly startedAt: number | undefined
+  /** It is only presumed: it may have been called in a part of the journal that was lost, which ended before then (ms since the epoch). */
+  readonly lostBefore: number | undefined
   state: EffectState
   /** Why nobody knows, where its caller was told so. */
   cause: DoubtCause | undefined
@@ -75,7 +77,7 @@ export class Ledger {
   readonly #undone = new Map<string, Set<Effect>>()
   #token = 0
   /** Where the journal was cut and entries were lost, and the places of effects that something is recorded of since. */
-  #lost: { readonly token: number; readonly known: Set<string> } | undefined
+  #lost: { readonly token: number; readonly at: number; readonly known: Set<string> } | undefined
 
   /** Fencing token of the newest attempt. */
   get token(): number {
@@ -116,13 +118,13 @@ export class Ledger {
     switch (entry.type) {
       case 'salvaged':
         // It stands where the first of them stood.
-        if (entry.had >= seq) this.#lost = { token: entry.token, known: new Set() }
+        if (entry.had >= seq) this.#lost = { token: entry.token, at: entry.at, known: new Set() }
         break
       case 'attempt-started':
         this.#token = entry.token
         break
       case 'step-started':
-        if (entry.effect) this.#start(entry.step, entry.effect, entry, seq, entry.presumed ? this.#lost?.token : undefined)
+        if (entry.effect) this.#start(entry.step, entry.effect, entry, seq, entry.presumed ? (this.#lost ?? { token: this.#token, at: entry.at }) : undefined)
         break
       case 'step-ended': {
         if (!entry.effect) break
@@ -189,8 +191,8 @@ export class Ledger {
     return true
   }
 
-  /** `token`: of the attempt that may have started it, where that is not this one. */
-  #start(step: StepRef, ref: EffectRef, entry: { fingerprint: string; idempotencyKey: string; input?: Encoded; at: number }, seq: number, token = this.#token): Effect {
+  /** `lost`: it may have been started in a part of the journal that was lost, by that attempt, before that time. */
+  #start(step: StepRef, ref: EffectRef, entry: { fingerprint: string; idempotencyKey: string; input?: Encoded; at: number }, seq: number, lost?: { readonly token: number; readonly at: number }): Effect {
     const former = this.effects.get(step.id)
     if (former) this.#standing.get(keyOf(former.ref))?.delete(former)
     const effect: Effect = {
@@ -199,10 +201,11 @@ export class Ledger {
       fingerprint: entry.fingerprint,
       idempotencyKey: entry.idempotencyKey,
       input: entry.input,
-      token,
+      token: lost?.token ?? this.#token,
       startedSeq: seq,
       settledSeq: -1,
-      startedAt: entry.at,
+      startedAt: lost ? undefined : entry.at,
+      lostBefore: lost?.at,
       state: 'started',
       cause: undefined,
       outcome: undefined,

@@ -84,8 +84,10 @@ export interface CallInQuestion {
   readonly input?: Encoded
   /** What its code was given to send along; absent: it was never started. */
   readonly idempotencyKey?: string
-  /** When it was started last, ms since the epoch; absent: never. */
+  /** When it was started last, ms since the epoch; absent: never, or nobody knows. */
   readonly startedAt?: number
+  /** It is only presumed that it was started: it may have been, in a part of the journal that was lost and ended before then (ms since the epoch). */
+  readonly lostBefore?: number
 }
 
 /** What somebody may decide. */

@@ -41,7 +41,7 @@ const outcome = variants({
 const decision = variants({ 'rerun': {}, 'skip': {}, 'reuse': { value: encoded }, 'result': { value: encoded } } satisfies Variants<Decision>)
 const settlement = variants({ 'completed': { outcome }, 'not-done': {} } satisfies Variants<Settlement>)
 
-const call = object({ step: text, input: optional(encoded), idempotencyKey: optional(text), startedAt: optional(number) } satisfies Fields<CallInQuestion>)
+const call = object({ step: text, input: optional(encoded), idempotencyKey: optional(text), startedAt: optional(number), lostBefore: optional(number) } satisfies Fields<CallInQuestion>)
 const waiting = {
   step: text, tool: text, message: text, fingerprint: text, effects: list(text), first: optional(list(text)), choices: optional(list(oneOf('rerun', 'skip', 'reuse', 'result'))),
   calls: optional(list(call)), hasInside: optional(flag),

@@ -1,6 +1,7 @@
 /** An event in words, for logs and terminals. */
 import { durationText, timeText } from '../core/moment.ts'
 import { oneLine } from '../core/printable.ts'
+import type { SuspendReason } from '../journal/entry.ts'
 import { describeSummary, type RunEvent, type StampedEvent } from './events.ts'
 
 /**
@@ -29,6 +30,10 @@ function reachedText({ limit, used, max }: RunEvent & { readonly type: 'limit-re
   return limit === 'deadline' ? `deadline ${text(max)}` : `${limit} ${text(max)}, used ${text(used)}`
 }
 
+/** A doubt that is only presumed, because a part of the journal was lost, is told as one. */
+const typeOf = (reason: SuspendReason): string =>
+  reason.type === 'in-doubt' && reason.calls?.some(({ lostBefore }) => lostBefore !== undefined) ? 'in-doubt (presumed)' : reason.type
+
 /** What an event says beside its run, time and type. Not on one line where a message in it is not. */
 export function detailOf(event: RunEvent): string {
   const step = 'kind' in event ? `${event.kind} ${event.name}  ${event.step}` : ''
@@ -46,7 +51,7 @@ export function detailOf(event: RunEvent): string {
     case 'step-timeout': return join(step, event.try === 1 ? '' : `try ${event.try}`, `${CUT[event.limit]} ${durationText(event.timeoutMs)}, and may still be running`)
     case 'step-in-doubt': return join(step, event.cause)
     case 'doubt-settled': return join(step, `${event.as}, by ${event.by}`)
-    case 'step-waiting': return join(step, event.reason.type)
+    case 'step-waiting': return join(step, typeOf(event.reason))
     case 'replay-diverged': return join(event.step, event.reason, `${event.superseded} superseded`)
     case 'config-changed': return join(event.step, event.changed.join(', '))
     case 'limit-reached': return join(reachedText(event), event.step ?? '')
@@ -54,7 +59,7 @@ export function detailOf(event: RunEvent): string {
     case 'attempt-ended': return `attempt ${event.attempt}: ${describeSummary(event.summary)}`
     case 'run-suspended': {
       const until = event.resumeAt === null ? '' : `until ${timeText(event.resumeAt)}`
-      return join(event.reasons.map((reason) => ('step' in reason && reason.step !== '' ? `${reason.type} ${reason.step}` : reason.type)).join(', '), until)
+      return join(event.reasons.map((reason) => ('step' in reason && reason.step !== '' ? `${typeOf(reason)} ${reason.step}` : reason.type)).join(', '), until)
     }
     case 'run-completed': return ''
     case 'run-failed': return event.error instanceof Error ? `${event.error.name}: ${event.error.message}` : String(event.error)

@@ -54,8 +54,8 @@ export async function performLive(drive: Drive, ticket: Ticket, spec: StepSpec):
       case 'answer':
         return drive.carryOut(ticket, verdict.consumes, () => record(drive, ticket, spec, { outcome: verdict.outcome, asked: askedIn(spec, verdict.outcome) }, { tries: 0, ms: 0 }, verdict.consumes))
       case 'skip': {
-        const isStarted = attempt.history.ledger.effects.has(ticket.ref.id)
-        const outcome = skippedOutcome(spec, ticket.ref.id, { by: verdict.consumes.decisions.length > 0 ? 'decision' : 'policy', isStarted })
+        const effect = attempt.history.ledger.effects.get(ticket.ref.id)
+        const outcome = skippedOutcome(spec, ticket.ref.id, { by: verdict.consumes.decisions.length > 0 ? 'decision' : 'policy', effect })
         return drive.carryOut(ticket, verdict.consumes, () => record(drive, ticket, spec, { outcome, asked: [] }, { tries: 0, ms: 0 }, verdict.consumes))
       }
       case 'reconcile':

@@ -2,6 +2,8 @@
 import { HoldfastError } from '../errors.ts'
 import { encode } from '../journal/codec.ts'
 import type { DoubtCause, Outcome } from '../journal/entry.ts'
+import type { Effect } from '../effects/ledger.ts'
+import { lostText } from './lost-part.ts'
 import { messageOf } from './readable.ts'
 import type { StepSpec } from './step.ts'
 
@@ -39,9 +41,9 @@ export const unknownOutcome = (spec: StepSpec, what: string, step: string, cause
   })
 
 /** It is left at that, by a decision or by the policy of its tool: the handler of a step has to know what to do then. */
-export function skippedOutcome({ label, claim }: StepSpec, step: string, { by, isStarted }: { readonly by: 'decision' | 'policy'; readonly isStarted: boolean }): Outcome {
-  const what = isStarted
-    ? 'it was interrupted, and is left at that. Its outcome is unknown: it may have taken effect, do not repeat it'
+export function skippedOutcome({ label, claim }: StepSpec, step: string, { by, effect }: { readonly by: 'decision' | 'policy'; readonly effect: Pick<Effect, 'lostBefore'> | undefined }): Outcome {
+  const what = effect
+    ? `it ${effect.lostBefore === undefined ? 'was interrupted' : lostText(effect.lostBefore)}, and is left at that. Its outcome is unknown: it may have taken effect, do not repeat it`
     : 'it was not started, because it may be done already. Do not repeat it'
   const advice = `Catch it where the handler asks for the step; to have it otherwise, resume the run with { redo: ${JSON.stringify(step)} }`
   const error = new HoldfastError('OUTCOME_UNKNOWN', `${label}: by ${by === 'decision' ? 'a decision' : 'its policy'}, ${what}`, { step, ...(claim.kind !== 'tool' && { advice }) })

@@ -3,7 +3,7 @@ import { failed, isLost, isTooLarge, messageOf } from './outcome.ts'
 import type { Ticket } from '../replay/claim.ts'
 import type { Drive } from './drive.ts'
 import { encodedInput, modelParts, record, recordName } from './record.ts'
-import type { StepSpec } from './step.ts'
+import { ofStep, type StepSpec } from './step.ts'
 
 export const mayBeLost = ({ attempt }: Drive, { ref }: Ticket, { claim }: StepSpec): boolean =>
   claim.effect !== undefined && attempt.history.ledger.mayBeLost(ref.id)
@@ -27,6 +27,7 @@ export async function presume(drive: Drive, ticket: Ticket, spec: StepSpec): Pro
       ...modelParts(spec),
       presumed: true,
     }], recordName(spec, ticket.ref.id))
+    attempt.emit({ type: 'step-in-doubt', ...ofStep(ticket.ref), cause: 'presumed' })
     return true
   } catch (error) {
     if (isLost(error)) attempt.abort(error)

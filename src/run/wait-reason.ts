@@ -5,6 +5,7 @@ import { hasResult, type Effect } from '../effects/ledger.ts'
 import type { CallInQuestion, Choice, SuspendReason } from '../journal/entry.ts'
 import type { Ticket } from '../replay/claim.ts'
 import type { Drive } from './drive.ts'
+import { presumedText } from './lost-part.ts'
 import { encodedInput } from './record.ts'
 import { settleAfter } from './settle.ts'
 import type { StepSpec } from './step.ts'
@@ -23,10 +24,10 @@ export function waitReason(drive: Drive, { ref, claim }: Ticket, spec: StepSpec,
   const isOther = ref.kind === 'tool' && !isBehind && !claim.effect?.policy.keyed && effects.some(({ fingerprint }) => fingerprint !== claim.fingerprint)
   const [label, which] = [`${ref.kind} "${ref.name}"`, ids.join(', ')]
   const what = isBehind
-    ? `${label} (${ref.id}) was not started: it waits for the outcome of ${which}, which nobody knows. Settle that first, this one then goes on by itself`
+    ? `${label} (${ref.id}) was not started: it waits for the outcome of ${which}, which nobody knows${presumedText(ref.id, effects.map(callOf))}. Settle that first, this one then goes on by itself`
     : why === 'repeat'
       ? `${label} would repeat an effect that was made already (${which})`
-      : `${isItself ? '' : `${label} (${ref.id}) was not started: `}nobody knows whether ${label} (${which}) took effect`
+      : `${isItself ? '' : `${label} (${ref.id}) was not started: `}nobody knows whether ${label} (${which}) took effect${presumedText(ref.id, effects.map(callOf))}`
   return {
     type: why,
     step: ref.id,
@@ -53,11 +54,12 @@ const COMPOSITE = 'It has steps of its own inside: a tool whose only effects are
 /** Of a call that waits because of others with other arguments. */
 const EFFECT_KEY = 'Its arguments are others: where that makes it another effect, the tool should say so with effectKey'
 
-const callOf = ({ step, input, idempotencyKey, startedAt }: Effect): CallInQuestion => ({ step: step.id, ...(input && { input }), idempotencyKey, startedAt })
+const callOf = ({ step, input, idempotencyKey, startedAt, lostBefore }: Effect): CallInQuestion =>
+  ({ step: step.id, ...(input && { input }), idempotencyKey, ...(startedAt !== undefined && { startedAt }), ...(lostBefore !== undefined && { lostBefore }) })
 
 /** As the journal keeps it: what was started is there already, with its arguments. */
 export const keptReason = (reason: SuspendReason): SuspendReason =>
-  'calls' in reason && reason.calls ? { ...reason, calls: reason.calls.filter(({ startedAt }) => startedAt === undefined) } : reason
+  'calls' in reason && reason.calls ? { ...reason, calls: reason.calls.filter(({ idempotencyKey }) => idempotencyKey === undefined) } : reason
 
 /** Nobody can decide about it: its first try has to end, or (where the store refuses its record) the next attempt finds what came of it. */
 export const stillOnItsWay = ({ ref }: Ticket): SuspendReason => ({

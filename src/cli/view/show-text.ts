@@ -1,5 +1,6 @@
 /** A run's view as text for a terminal. */
 import { describeSummary } from '../../run/events.ts'
+import { lostText } from '../../run/lost-part.ts'
 import { CHOICES, CHOICES_BEFORE } from '../hint.ts'
 import { jsonLine } from '../json.ts'
 import { durationText, timeText } from '../moment.ts'
@@ -139,9 +140,9 @@ export function waitLines(waits: readonly WaitView[], { paint }: Pick<TextOption
 }
 
 /** What somebody needs who asks the outside world about it. */
-const callLines = ({ step, tool, input, startedAt, idempotencyKey }: CallView): string[] => [
+const callLines = ({ step, tool, input, startedAt, lostBefore, idempotencyKey }: CallView): string[] => [
   `    ${oneLine(`${step} ${tool}`)}${input === null ? '' : ` ${shown(input)}`}`,
-  startedAt === null ? '      not started' : `      started ${timeText(startedAt)}${idempotencyKey === null ? '' : `, idempotency key ${oneLine(idempotencyKey)}`}`,
+  startedAt === null && lostBefore === null ? '      not started' : `      ${lostBefore === null ? `started ${timeText(startedAt!)}` : lostText(lostBefore)}${idempotencyKey === null ? '' : `, idempotency key ${oneLine(idempotencyKey)}`}`,
 ]
 
 const inner = (width: number | undefined): number | undefined => (width === undefined ? undefined : Math.max(78, width - 2))

@@ -3,8 +3,8 @@ import type { Effect, EffectState } from '../../effects/ledger.ts'
 import { failure, ref, unknown, value } from '../fixtures/journal.ts'
 import { answerOf, stateOf, whyOf, type StepFacts } from './step-state.ts'
 
-const effect = (state: EffectState, more: Partial<Pick<Effect, 'consumed' | 'cause'>> = {}): StepFacts['effect'] =>
-  ({ state, cause: undefined, consumed: false, step: ref('tool 0/c:a refund'), ...more })
+const effect = (state: EffectState, more: Partial<Pick<Effect, 'consumed' | 'cause' | 'lostBefore'>> = {}): StepFacts['effect'] =>
+  ({ state, cause: undefined, consumed: false, lostBefore: undefined, step: ref('tool 0/c:a refund'), ...more })
 
 const facts = (some: Partial<StepFacts>): StepFacts =>
   ({ end: undefined, effect: undefined, isDriven: false, isWaiting: false, superseded: undefined, decided: [], ...some })
@@ -44,6 +44,7 @@ describe('a step', () => {
     [{ end: ran(value(1)) }, null],
     [{ end: ran(failure('no such order')) }, 'TypeError: no such order'],
     [{ effect: effect('started') }, 'its attempt ended before its outcome was recorded'],
+    [{ effect: effect('started', { lostBefore: 1_800_000_000_000 }) }, 'it is presumed: it may have been called in the part of the journal that was lost before 2027-01-15 08:00:00Z'],
     [{ end: ran(unknown('error')), effect: effect('unknown') }, 'it failed in a way that says nothing about its effect; its caller was told that the outcome is unknown'],
     [{ end: ran(value(1)), superseded }, 'argument "order" differs'],
     [{ end: ran(value(1), 0), decided: ['result'] }, 'a decision gave its result'],

@@ -2,6 +2,7 @@
 import { isInDoubt } from '../../effects/doubt.ts'
 import type { Effect } from '../../effects/ledger.ts'
 import { decode } from '../../journal/codec.ts'
+import { lostText } from '../../run/lost-part.ts'
 import type { Decision, DoubtCause, StepEnded, Superseded } from '../../journal/entry.ts'
 
 /**
@@ -16,7 +17,7 @@ export type Answer = 'ran' | 'result' | 'reuse' | 'settled'
 
 export interface StepFacts {
   readonly end: Pick<StepEnded, 'outcome' | 'tries'> | undefined
-  readonly effect: Pick<Effect, 'state' | 'cause' | 'consumed' | 'step'> | undefined
+  readonly effect: Pick<Effect, 'state' | 'cause' | 'consumed' | 'step' | 'lostBefore'> | undefined
   /** The attempt that started it drives the run now. */
   readonly isDriven: boolean
   /** The run waits with it. */
@@ -70,7 +71,8 @@ export function whyOf(facts: StepFacts): string | null {
   switch (stateOf(facts)) {
     case 'in-doubt': {
       const cause = (outcome?.type === 'unknown' ? outcome.cause : effect?.cause) ?? 'interrupted'
-      return `${CAUSES[cause]}${outcome?.type === 'unknown' ? '; its caller was told that the outcome is unknown' : ''}`
+      const words = effect?.lostBefore !== undefined && cause === 'interrupted' ? `it is presumed: it ${lostText(effect.lostBefore)}` : CAUSES[cause]
+      return `${words}${outcome?.type === 'unknown' ? '; its caller was told that the outcome is unknown' : ''}`
     }
     case 'superseded':
       return superseded!.reason

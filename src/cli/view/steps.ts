@@ -27,6 +27,8 @@ export interface StepView {
   readonly input: unknown
   readonly idempotencyKey: string | null
   readonly startedAt: number | null
+  /** It is only presumed that it was started, in a part of the journal that was lost before then (ms since the epoch). */
+  readonly lostBefore: number | null
   readonly tries: number | null
   readonly ms: number | null
   readonly inputTokens: number | null
@@ -120,7 +122,7 @@ export class StepLog {
       end, effect, isWaiting, superseded: step.superseded, isDriven: effect !== undefined && effect.token === driver, decided: this.#decided.get(ref.id) ?? [],
     }
     const { least, most } = this.#replays.of(ref.id)
-    const { input, idempotencyKey, startedAt } = effect ? callView(effect) : NOT_STARTED
+    const { input, idempotencyKey, startedAt, lostBefore } = effect ? callView(effect) : NOT_STARTED
     return {
       id: ref.id,
       kind: ref.kind,
@@ -135,6 +137,7 @@ export class StepLog {
       input,
       idempotencyKey,
       startedAt,
+      lostBefore,
       tries: end?.tries ?? null,
       ms: end?.ms ?? null,
       inputTokens: end?.usage?.inputTokens ?? null,
@@ -143,7 +146,7 @@ export class StepLog {
   }
 }
 
-const NOT_STARTED = { input: null, idempotencyKey: null, startedAt: null } as const
+const NOT_STARTED = { input: null, idempotencyKey: null, startedAt: null, lostBefore: null } as const
 
 const notRecorded = (id: string, tool: string | null): StepView => ({
   id, kind: tool === null ? null : 'tool', name: tool, state: 'waiting', why: null, answer: null, attempt: null,

@@ -5,6 +5,7 @@ import type { Placed } from '../../journal/chain.ts'
 import { decode } from '../../journal/codec.ts'
 import type { CallInQuestion, Choice, Decision, SuspendReason } from '../../journal/entry.ts'
 import type { History } from '../../replay/history.ts'
+import { presumedText } from '../../run/lost-part.ts'
 import { resolveCommand, type Place } from '../hint.ts'
 
 export interface WaitView {
@@ -35,8 +36,10 @@ export interface CallView {
   readonly input: unknown
   /** Under which the outside world may know it. */
   readonly idempotencyKey: string | null
-  /** When it was started last, ms since the epoch; null: never. */
+  /** When it was started last, ms since the epoch; null: never, or nobody knows. */
   readonly startedAt: number | null
+  /** It is only presumed: it may have been called in a part of the journal that was lost before then, ms since the epoch. null: what happened is recorded. */
+  readonly lostBefore: number | null
 }
 
 type Question = SuspendReason & { readonly type: 'in-doubt' | 'repeat' }
@@ -59,19 +62,21 @@ export function waitView(runId: string, reason: SuspendReason, history: History 
   }
   const { step, tool, effects, first = [] } = reason
   const known = decided.get(step) ?? null
+  const calls = callsOf(reason, history)
   return {
-    type, step, tool, message: messageOf(reason, history), started: effects.includes(step), effects, settleFirst: first, calls: callsOf(reason, history), decided: known,
+    type, step, tool, message: messageOf(reason, calls, history), started: effects.includes(step), effects, settleFirst: first, calls, decided: known,
     choices: known === null ? choicesFor(reason, history).map((choice) => ({ choice, command: resolveCommand(runId, step, choice, place) })) : [],
   }
 }
 
-function messageOf({ type, step, tool, effects, first, hasInside }: Question, history: History | undefined): string {
+function messageOf({ type, step, tool, effects, first, hasInside }: Question, calls: readonly CallView[], history: History | undefined): string {
   const others = effects.filter((id) => id !== step).join(', ')
+  const presumed = presumedText(step, calls)
   if (type === 'repeat') return `"${tool}" would repeat an effect that was made already (${others})`
-  if (first) return `"${tool}" was not started: it waits for the outcome of ${others}, which nobody knows. Settle that first, this one then goes on by itself`
-  if (!effects.includes(step)) return `"${tool}" was not started: nobody knows whether "${tool}" (${others}) took effect`
+  if (first) return `"${tool}" was not started: it waits for the outcome of ${others}, which nobody knows${presumed}. Settle that first, this one then goes on by itself`
+  if (!effects.includes(step)) return `"${tool}" was not started: nobody knows whether "${tool}" (${others}) took effect${presumed}`
   const inside = hasInside || (history && [...history.recordsBelow(step)].some((id) => id !== step))
-  return `nobody knows whether "${tool}" took effect${inside ? '; it has steps of its own inside: a tool whose only effects are those should say composite: true' : ''}`
+  return `nobody knows whether "${tool}" took effect${presumed}${inside ? '; it has steps of its own inside: a tool whose only effects are those should say composite: true' : ''}`
 }
 
 /** What never started is known by the reason; the rest by the journal, or where that is not at hand by the reason too. */
@@ -86,8 +91,8 @@ function callsOf({ step, tool, effects, calls = [] }: Question, history: History
   })
 }
 
-const viewOf = ({ step, input, idempotencyKey, startedAt }: CallInQuestion, tool: string): CallView =>
-  ({ step, tool, input: input ? decode(input, `input of ${step}`) : null, idempotencyKey: idempotencyKey ?? null, startedAt: startedAt ?? null })
+const viewOf = ({ step, input, idempotencyKey, startedAt, lostBefore }: CallInQuestion, tool: string): CallView =>
+  ({ step, tool, input: input ? decode(input, `input of ${step}`) : null, idempotencyKey: idempotencyKey ?? null, startedAt: startedAt ?? null, lostBefore: lostBefore ?? null })
 
 export const callView = (effect: Effect): CallView => viewOf({ step: effect.step.id, ...knownOf(effect) }, effect.step.name)
 
@@ -96,7 +101,10 @@ export const reasonView = (reason: SuspendReason): object =>
   'calls' in reason && reason.calls ? { ...reason, calls: reason.calls.map((call) => viewOf(call, reason.tool)) } : reason
 
 /** One that was answered without a start has no key. */
-const knownOf = ({ input, idempotencyKey, startedAt }: Effect): Omit<CallInQuestion, 'step'> => ({ ...(input && { input }), ...(idempotencyKey !== '' && { idempotencyKey, startedAt }) })
+const knownOf = ({ input, idempotencyKey, startedAt, lostBefore }: Effect): Omit<CallInQuestion, 'step'> => ({
+  ...(input && { input }),
+  ...(idempotencyKey !== '' && { idempotencyKey, ...(startedAt !== undefined && { startedAt }), ...(lostBefore !== undefined && { lostBefore }) }),
+})
 
 /** In the order in which they are to be thought about. */
 const ORDER: readonly Choice[] = ['result', 'reuse', 'skip', 'rerun']
