@@ -320,3 +320,23 @@ describe('what completed but cannot be stored (E1)', () => {
     expect(calls).toBe(1)
   })
 })
+
+describe('a doubt that is looked at again and again', () => {
+  it('is told once an attempt, however much goes on beside it', async () => {
+    const store = memoryStore()
+    const agent = defineAgent('a', (run) => Promise.all([
+      run.branch('doubt', () => run.step('pay', { input: 1 }, () => 'paid')),
+      run.branch('work', async () => {
+        for (let i = 0; run.attempt > 1 && i < 5; i++) await run.step('ship', { input: i }, () => i)
+      }),
+    ]))
+    const dying = mortal(store)
+    const died = dying.killAt(/"step-ended".*"name":"pay"/, 'before')
+    void createRunner({ agents: [agent], store: dying.store, ...quick }).run(agent, 1, { runId: 'r' })
+    await died
+    const told: string[] = []
+    const runner = createRunner({ agents: [agent], store, clock: later(), ...quick, onEvent: (event) => event.type === 'step-in-doubt' && told.push(event.name) })
+    expect(await runner.resume('r')).toMatchObject({ status: 'suspended' })
+    expect(told).toEqual(['pay'])
+  })
+})

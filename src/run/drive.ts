@@ -65,6 +65,8 @@ export class Drive {
   readonly #ends = new Map<Ticket, Ended>()
   readonly #callers = new Map<Ticket, (ended: Ended) => void>()
   readonly #waiting = new Map<Ticket, Waiting>()
+  /** By step, as what it was told to be in doubt. */
+  readonly #doubts = new Map<string, string>()
   /** By step, what was told of its waiting: one that looks again and goes on waiting says nothing new. */
   readonly #told = new Map<string, string>()
   /** What goes on: steps that run or are being recorded, and work beside them (undefined). */
@@ -173,6 +175,13 @@ export class Drive {
   hold(ticket: Ticket, reason: SuspendReason, resumeAt: number | null = null): Promise<void> {
     this.#wait(ticket, { reason: () => reason, resumeAt, wake: undefined })
     return never()
+  }
+
+  /** Tells once why a step is in doubt, however often it is looked at again. */
+  tellDoubt({ ref }: Pick<Ticket, 'ref'>, cause: 'reconcile' | 'in-doubt' | 'repeat'): void {
+    if (this.#doubts.get(ref.id) === cause) return
+    this.#doubts.set(ref.id, cause)
+    this.attempt.emit({ type: 'step-in-doubt', ...ofStep(ref), cause })
   }
 
   #wait(ticket: Ticket, waiting: Waiting): void {

@@ -59,14 +59,14 @@ export async function performLive(drive: Drive, ticket: Ticket, spec: StepSpec):
         return drive.carryOut(ticket, verdict.consumes, () => record(drive, ticket, spec, { outcome, asked: [] }, { tries: 0, ms: 0 }, verdict.consumes))
       }
       case 'reconcile':
-        attempt.emit({ type: 'step-in-doubt', ...ofStep(verdict.effect.step), cause: 'reconcile' })
+        drive.tellDoubt({ ref: verdict.effect.step }, 'reconcile')
         await reconcile(drive, ticket, spec, verdict.effect)
         break
       case 'hold':
         await drive.park(ticket, () => stillOnItsWay(ticket))
         break
       case 'wait': {
-        attempt.emit({ type: 'step-in-doubt', ...ofStep(ticket.ref), cause: verdict.why })
+        drive.tellDoubt(ticket, verdict.why)
         await drive.park(ticket, () => waitReason(drive, ticket, spec, verdict), dueAt(drive, spec, verdict.effects))
         break
       }

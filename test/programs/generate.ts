@@ -226,7 +226,8 @@ class Maker {
 
   /** A step that nothing beside it is mistaken for. */
   #named(i: number): StepNode | ReadNode {
-    return { ...(this.#chance(0.5) ? this.#plainStep() : this.#read()), name: `one${i}`, does: 'ok' }
+    const step = this.#chance(0.5) ? this.#plainStep() : this.#read()
+    return { ...step, name: this.#moves && step.type === 'step' && step.idempotent ? `one${i} again` : `one${i}`, does: 'ok' }
   }
 
   #asks(): Node {
