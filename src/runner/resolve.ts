@@ -5,7 +5,7 @@ import { givenResponse } from '../ai-sdk/given-response.ts'
 import { HoldfastError } from '../errors.ts'
 import type { Placed } from '../journal/chain.ts'
 import { encode, type Encoded } from '../journal/codec.ts'
-import type { Decision, EffectRef, StepKind, SuspendReason } from '../journal/entry.ts'
+import type { CallInQuestion, Decision, EffectRef, StepKind, SuspendReason } from '../journal/entry.ts'
 import { readMessage, writeMessage, type Message } from '../journal/message.ts'
 import { readInbox, readJournal } from '../journal/read.ts'
 import { unsealed, type Secrets } from '../journal/secrets.ts'
@@ -41,7 +41,7 @@ export async function decide(store: Store, runId: string, asked: string | Waitin
     if (asked.fingerprint !== question.fingerprint || asked.tool !== question.effect.name) {
       throw new HoldfastError('NOTHING_TO_RESOLVE', `step "${step}" of run "${runId}" is another call now than the one that was asked about`, { runId, step, advice })
     }
-    const again = asked.calls?.find((call) => history.ledger.effects.get(call.step)?.startedAt !== call.startedAt)
+    const again = asked.calls?.find((call) => isStartedSince(history.ledger.effects.get(call.step), call))
     if (again) throw new HoldfastError('NOTHING_TO_RESOLVE', `step "${again.step}" of run "${runId}" has been started again since that was asked`, { runId, step, advice })
   }
   const decision = asGiven === 'reuse' ? reused(question, runId, step)
@@ -104,6 +104,10 @@ function reused({ given }: Question, runId: string, step: string): Decision {
   if (given) return { type: 'reuse', value: given }
   throw new HoldfastError('NOTHING_TO_RESOLVE', `step "${step}" of run "${runId}" has no earlier result to reuse: none is stored`, { runId, step, advice: 'Choose rerun, skip, or give its result' })
 }
+
+/** One that had not been started, or was known not to have happened, may be in doubt by now. */
+const isStartedSince = (effect: Effect | undefined, { startedAt }: CallInQuestion): boolean =>
+  effect !== undefined && (startedAt === undefined ? isInDoubt(effect, () => false) : effect.startedAt !== startedAt)
 
 type Waiting = SuspendReason & { readonly type: 'in-doubt' | 'repeat' }
 
