@@ -64,7 +64,13 @@ describe('with secrets and redact', () => {
       expect(code).toBe(2)
       expect(err).not.toContain(SECRET)
     }
-    expect(await settle(result, { HOLDFAST_SECRETS: JSON.stringify({ TOKEN: SECRET }) })).toMatchObject({ code: 0 })
+    // Its runner would look for that name from then on, and could not go on.
+    for (const [wrong, words] of [[{ OTHER: SECRET }, /does not give TOKEN, which run "r" holds/], [{ TOKEN: 'another-value', OTHER: SECRET }, /holds OTHER of HOLDFAST_SECRETS, and run "r" has no secret of that name/]] as const) {
+      expect(await settle(result, { HOLDFAST_SECRETS: JSON.stringify(wrong) })).toMatchObject({ code: 2, err: expect.stringMatching(words) })
+    }
+    // What does not store it needs none, whatever is given.
+    expect((await command(['list', '--store', store], { env: { HOLDFAST_SECRETS: `TOKEN=${SECRET}` } })).code).toBe(0)
+    expect(await settle(result, { HOLDFAST_SECRETS: JSON.stringify({ TOKEN: SECRET, UNUSED: 'not in the result' }) })).toMatchObject({ code: 0 })
     expect(bytesOf(folder)).toContain('{{secret:TOKEN}}')
     expect(bytesOf(folder)).not.toContain(SECRET)
   })

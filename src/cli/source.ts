@@ -3,8 +3,10 @@ import { resolve } from 'node:path'
 import { HoldfastError } from '../errors.ts'
 import type { Placed } from '../journal/chain.ts'
 import { readInbox, readJournal } from '../journal/read.ts'
-import { legible, Secrets } from '../journal/secrets.ts'
+import { readMessage } from '../journal/message.ts'
+import { legible } from '../journal/secrets.ts'
 import type { InboxMessage, RunFilter, RunRow, Store } from '../journal/store.ts'
+import { newestTaken } from '../run/inbox.ts'
 import type { Runner } from '../runner/runner.ts'
 import { checkRunId } from '../runner/options.ts'
 import { decide, type DecisionInput } from '../runner/resolve.ts'
@@ -13,6 +15,7 @@ import { sqliteStore } from '../stores/sqlite.ts'
 import type { Arguments } from './arguments.ts'
 import { usage } from './cli-error.ts'
 import type { Io } from './io.ts'
+import { givenSecrets, secretsFor } from './result-secrets.ts'
 import { defaultModule, loadRunner } from './runner-module.ts'
 
 export interface Source {
@@ -27,9 +30,14 @@ export interface Source {
   close(): Promise<void>
 }
 
-/** @param secrets Values of the runs' secrets, for what is written; undefined: they are not known, and where a run has some, no result is. */
-export function storeSource(store: Store, now: () => number, secrets?: { readonly known: Secrets | undefined }): Source {
+/** @param secrets Values of the runs' secrets, for what is written, as JSON; undefined: they are not known, and where a run has some, no result is. */
+export function storeSource(store: Store, now: () => number, secrets?: string): Source {
   const raw = async (runId: string): Promise<readonly Placed[]> => (await readJournal(store, (await store.get(runId)) ?? unknownRun(runId))).entries
+  const recordsOf = async (runId: string): Promise<object[]> => {
+    const row = (await store.get(runId)) ?? unknownRun(runId)
+    const entries = await raw(runId)
+    return [...entries.map(({ entry }) => entry), ...(await readInbox(store, row, newestTaken(entries))).map((message) => readMessage(runId, message))]
+  }
   return {
     list: (filter) => store.list(filter),
     get: (runId) => store.get(runId),
@@ -37,8 +45,8 @@ export function storeSource(store: Store, now: () => number, secrets?: { readonl
     history: async (runId) => (await raw(runId)).map(({ seq, entry }) => ({ seq, entry: legible(entry) })),
     inbox: async (runId, after) => readInbox(store, (await store.get(runId)) ?? unknownRun(runId), after),
     async resolve(runId, step, decision) {
-      if (!secrets && typeof decision === 'object' && (await raw(runId)).some(({ entry }) => 'secrets' in entry)) throw secretsUnknown(runId)
-      await decide(store, runId, step, decision, now(), secrets?.known)
+      const known = typeof decision === 'object' ? secretsFor(runId, await recordsOf(runId), decision.result, secrets) : decision === 'reuse' ? givenSecrets(secrets) : undefined
+      await decide(store, runId, step, decision, now(), known)
     },
     close: () => store.close(),
   }
@@ -68,7 +76,7 @@ export async function openSource({ values }: Arguments, io: Io, { reading }: { r
   if (path) {
     const store = storeOf(io, sqliteStore(resolve(io.cwd, path), { create: false, ephemeral: reading }))
     await store.open()
-    return storeSource(store, io.now, secretsOf(io))
+    return storeSource(store, io.now, io.env['HOLDFAST_SECRETS'])
   }
   if (module === undefined && defaultModule(io.cwd) === undefined) {
     throw new HoldfastError('MISSING_STORE', 'it is not said which store to look at', { advice: 'Give --store FILE or --module FILE, or set HOLDFAST_STORE' })
@@ -79,24 +87,6 @@ export async function openSource({ values }: Arguments, io: Io, { reading }: { r
 /** The store, with the environment's keys where it is encrypted. */
 export function storeOf({ env: { HOLDFAST_KEYS: keys } }: Io, file: Store): Store {
   return keys ? encryptedStore(file, parseKeys(keys, 'HOLDFAST_KEYS')) : file
-}
-
-function secretsUnknown(runId: string): HoldfastError {
-  return new HoldfastError('SECRET_MISSING', `run "${runId}" has named secrets: one of them in the result would be stored in the clear`, {
-    runId, advice: `Give --module FILE, whose runner knows them, in place of --store; or their values as HOLDFAST_SECRETS='{"NAME":"value"}', {} where none is in the result`,
-  })
-}
-
-/** Those of the environment. What is wrong with them is told without showing any. */
-function secretsOf({ env: { HOLDFAST_SECRETS: given } }: Io): { readonly known: Secrets | undefined } | undefined {
-  if (!given) return undefined
-  let values: unknown
-  try {
-    values = JSON.parse(given)
-  } catch {
-    throw usage('HOLDFAST_SECRETS is not JSON', `It holds values by name: '{"NAME":"value"}'`)
-  }
-  return { known: Secrets.of(values) }
 }
 
 /** A run with its journal. @throws HoldfastError `UNKNOWN_RUN`, and those of the run id. */

@@ -129,7 +129,7 @@ export function unsealed<R extends object>(runId: string, record: R, secrets: Se
   const { secrets: opening, ...rest } = record as R & Sealed
   if (typeof opening !== 'string') throw new HoldfastError('STORE_CORRUPT', `a record of run "${runId}" does not say how its secrets are written`, { runId })
   const missing = new Set<string>()
-  const pattern = new RegExp(`${escaped(opening)}([A-Za-z][\\w.-]{0,63})(?:\\|(\\w+))?${escaped(CLOSING)}`, 'g')
+  const pattern = placeholders(opening)
   const unfit = new Map<string, TextOf>()
   const put = (text: string, write: (value: string, form: SecretForm) => string = written): string => text.replaceAll(pattern, (placeholder: string, name: string, form = '') => {
     const value = secrets?.value(name)
@@ -148,6 +148,14 @@ export function unsealed<R extends object>(runId: string, record: R, secrets: Se
   const [misfit] = unfit
   if (misfit) throw misfitSecret(runId, ...misfit)
   return whole as R
+}
+
+const placeholders = (opening: string): RegExp => new RegExp(`${escaped(opening)}([A-Za-z][\\w.-]{0,63})(?:\\|(\\w+))?${escaped(CLOSING)}`, 'g')
+
+/** Names of the secrets that a record holds, as it is stored. */
+export function namesIn(record: object): string[] {
+  const { secrets: opening } = record as Sealed
+  return typeof opening === 'string' ? [...new Set([...JSON.stringify(record).matchAll(placeholders(opening))].map(([, name]) => name!))] : []
 }
 
 /** A record as who has no values can decode it: a URL or RegExp with a placeholder in it need be none, and is a text. */
