@@ -1,5 +1,5 @@
 /** Why a call waits for somebody, in words, and until when it does by itself. */
-import { isExpected } from '../effects/doubt.ts'
+import { isExpected, isUnknown } from '../effects/doubt.ts'
 import type { GuardVerdict } from '../effects/guard.ts'
 import { hasResult, type Effect } from '../effects/ledger.ts'
 import type { CallInQuestion, Choice, SuspendReason } from '../journal/entry.ts'
@@ -37,7 +37,7 @@ export function waitReason(drive: Drive, { ref, claim }: Ticket, spec: StepSpec,
     message: [what, settleIt(runId, ref, choices), ...(hasInside && ref.kind === 'tool' ? [COMPOSITE] : []), ...(isOther ? [EFFECT_KEY] : [])].filter((part) => part !== '').join('. '),
     ...(isBehind && { first: ids }),
     choices,
-    calls: [...(isItself ? [] : [{ step: ref.id, ...encodedInput(spec, drive.attempt.policies.maxStepBytes) }]), ...effects.map(callOf)],
+    calls: [...(isItself ? [] : [{ step: ref.id, ...encodedInput(spec, drive.attempt.policies.maxStepBytes), ...startOf(history.ledger.effects.get(ref.id)) }]), ...effects.map(callOf)],
     ...(hasInside && { hasInside }),
   }
 }
@@ -54,12 +54,19 @@ const COMPOSITE = 'It has steps of its own inside: a tool whose only effects are
 /** Of a call that waits because of others with other arguments. */
 const EFFECT_KEY = 'Its arguments are others: where that makes it another effect, the tool should say so with effectKey'
 
+/** It may be in doubt itself, which its policy settles, and wait for another reason. */
+const startOf = (own: Effect | undefined): Partial<CallInQuestion> => {
+  if (!own || !isUnknown(own, () => false)) return {}
+  const { step: _step, input: _input, ...known } = callOf(own)
+  return known
+}
+
 const callOf = ({ step, input, idempotencyKey, startedAt, lostBefore }: Effect): CallInQuestion =>
   ({ step: step.id, ...(input && { input }), idempotencyKey, ...(startedAt !== undefined && { startedAt }), ...(lostBefore !== undefined && { lostBefore }) })
 
 /** As the journal keeps it: what was started is there already, with its arguments. */
 export const keptReason = (reason: SuspendReason): SuspendReason =>
-  'calls' in reason && reason.calls ? { ...reason, calls: reason.calls.filter(({ idempotencyKey }) => idempotencyKey === undefined) } : reason
+  'calls' in reason && reason.calls ? { ...reason, calls: reason.calls.filter(({ step }) => !reason.effects.includes(step)) } : reason
 
 /** Nobody can decide about it: its first try has to end, or (where the store refuses its record) the next attempt finds what came of it. */
 export const stillOnItsWay = ({ ref }: Ticket): SuspendReason => ({

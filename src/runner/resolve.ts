@@ -106,8 +106,8 @@ function reused({ given }: Question, runId: string, step: string): Decision {
 }
 
 /** One that had not been started, or was known not to have happened, may be in doubt by now. */
-const isStartedSince = (effect: Effect | undefined, { startedAt }: CallInQuestion): boolean =>
-  effect !== undefined && (startedAt === undefined ? isInDoubt(effect, () => false) : effect.startedAt !== startedAt)
+const isStartedSince = (effect: Effect | undefined, { idempotencyKey, startedAt }: CallInQuestion): boolean =>
+  effect !== undefined && (idempotencyKey === undefined ? isInDoubt(effect, () => false) : effect.startedAt !== startedAt)
 
 type Waiting = SuspendReason & { readonly type: 'in-doubt' | 'repeat' }
 
