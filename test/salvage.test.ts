@@ -171,6 +171,73 @@ describe('salvage', () => {
     expect(await withRunner((runner) => runner.get('r'))).toMatchObject({ status: 'completed', agent: 'a', owner: null, leaseUntil: 0 })
   })
 
+  it.each<[string, () => void, string[]]>([
+    ['is lost', () => sql('PRAGMA foreign_keys = OFF; DELETE FROM runs'), []],
+    ['has another id', () => sql(`UPDATE runs SET run_id = x'ff'`), []],
+    ['has the id of no run', () => sql(`UPDATE runs SET run_id = CAST('other' AS BLOB)`), []],
+    ['knows of fewer entries than there are', () => sql('UPDATE runs SET last_seq = 5'), []],
+    ['is lost, and its first entry damaged that a copy has', () => sql('PRAGMA foreign_keys = OFF; DELETE FROM runs', `UPDATE journal SET sum = 'x' WHERE seq = 1`), ['--from', 'copy.db']],
+  ])('a run whose row %s is found by its journal, and nothing of it is made again', async (_, damage, more) => {
+    await completed()
+    copyFileSync(file, join(folder, 'copy.db'))
+    damage()
+    expect(await verified()).not.toBe(0)
+    const { code, out } = await command(['salvage', 'r', '--store', file, ...more], { cwd: folder })
+    expect([code, out]).toEqual([0, expect.stringMatching(/^run r: (\d+) of its \1 entries hold/)])
+    expect(await verified()).toBe(0)
+    calls = []
+    expect(await withRunner((runner) => runner.run(agent, {}, { runId: 'r' }))).toEqual({ status: 'completed', result: 'last' })
+    expect(calls).toEqual([])
+  })
+
+  it('finds it in an encrypted store too, and says where that needs the keys', async () => {
+    await completed(true)
+    sql('PRAGMA foreign_keys = OFF; DELETE FROM runs')
+    expect(await salvage()).toMatchObject({ code: 2, err: expect.stringContaining('KEY_MISSING') })
+    const env = { HOLDFAST_KEYS: KEYS }
+    expect(await command(['salvage', 'another', '--store', file], { env })).toMatchObject({ code: 2, err: expect.stringContaining('UNKNOWN_RUN') })
+    expect((await command(['salvage', 'r', '--store', file], { env })).code).toBe(0)
+    expect(await verified(env)).toBe(0)
+    expect(await withRunner((runner) => runner.resume('r'), { isEncrypted: true })).toEqual({ status: 'completed', result: 'last' })
+  })
+
+  it('a run whose row knows of fewer entries than there are is damaged, and not one that somebody else drives', async () => {
+    await completed()
+    sql(`UPDATE runs SET last_seq = 5, status = 'running'`)
+    await expect(withRunner((runner) => runner.resume('r'))).rejects.toMatchObject({ code: 'STORE_CORRUPT', message: expect.stringMatching(/row knows of 5 entries.*holdfast salvage/) })
+  })
+
+  it('a row that knows of fewer messages than there are is put right, and what was sent counts', async () => {
+    const charge = defineAgent('a', (run) => run.step('charge', { key: 'k' }, () => { calls.push('charge'); throw Object.assign(new Error('reset'), { code: 'ECONNRESET' }) }))
+    await withRunner(async (runner) => {
+      await runner.run(charge, {}, { runId: 'r' }).catch(() => {})
+      await runner.resolve('r', 's:charge:k#0', { result: 'paid' })
+    }, { agents: [charge] })
+    sql('UPDATE runs SET inbox_seq = -1')
+    expect(await verified()).toBe(1)
+    expect((await salvage()).code).toBe(0)
+    expect(await verified()).toBe(0)
+    expect(await withRunner((runner) => runner.run(charge, {}, { runId: 'r' }), { agents: [charge] })).toMatchObject({ status: 'completed', result: 'paid' })
+  })
+
+  it('takes nothing from the store itself, nor from another run under that id; says where a copy has nothing of use', async () => {
+    await completed()
+    const copy = join(folder, 'copy.db')
+    copyFileSync(file, copy)
+    sql(`UPDATE journal SET sum = 'x' WHERE seq = 5`)
+    const before = JSON.stringify(tables())
+    expect(await salvage('--from', file)).toMatchObject({ code: 2, err: expect.stringMatching(/--from names the store itself/) })
+    const other = createRunner({ agents: [agent], store: sqliteStore(join(folder, 'other.db')) })
+    await other.run(agent, { another: 1 }, { runId: 'r' })
+    await other.close()
+    expect(await salvage('--from', join(folder, 'other.db'))).toMatchObject({ code: 2, err: expect.stringMatching(/is another run: none of its entries is one of this run/) })
+    expect(JSON.stringify(tables())).toBe(before)
+    const damaged = new DatabaseSync(copy)
+    damaged.exec(`UPDATE journal SET sum = 'y' WHERE seq = 5`)
+    damaged.close()
+    expect(await salvage('--from', copy)).toMatchObject({ code: 0, out: expect.stringMatching(/\nThe copy has nothing of what is damaged or missing\./) })
+  })
+
   it('leaves messages that cannot be read behind, and what they may have settled in doubt', async () => {
     const charge = defineAgent('a', (run) => run.step('charge', { key: 'k' }, () => { calls.push('charge'); throw Object.assign(new Error('reset'), { code: 'ECONNRESET' }) }))
     await withRunner(async (runner) => {

@@ -96,6 +96,6 @@ export async function findRun(source: Source, given: string): Promise<{ readonly
   return { row, entries: await source.history(runId) }
 }
 
-export function unknownRun(runId: string): never {
-  throw new HoldfastError('UNKNOWN_RUN', `there is no run "${runId}" in this store`, { runId, advice: 'holdfast list shows the runs' })
+export function unknownRun(runId: string, where = 'this store'): never {
+  throw new HoldfastError('UNKNOWN_RUN', `there is no run "${runId}" in ${where}`, { runId, advice: 'holdfast list shows the runs' })
 }

@@ -23,6 +23,11 @@ export async function readJournal(store: Store, row: RunRow): Promise<Journal> {
   const stored = await store.read(runId)
   const journal = { ...unlink(runId, stored), bytes: bytesOf(stored) }
   const ends = journal.tip.seq
+  if (ends > row.lastSeq) {
+    // Another one may have written meanwhile; then the row knows of it by now.
+    const { lastSeq } = (await store.get(runId)) ?? row
+    if (ends > lastSeq) throw damaged(runId, lastSeq + 1, `the run's row knows of ${lastSeq} entries, and the journal has ${ends}: nothing can be written behind them`)
+  }
   if (ends >= Math.max(1, row.lastSeq)) return journal
   if (!(await store.get(runId))) throw new HoldfastError('UNKNOWN_RUN', `run "${runId}" was removed meanwhile`, { runId, advice: 'Look at list()' })
   throw damaged(runId, ends + 1, `it is missing: the journal ${ends === 0 ? 'has no entry' : `ends at entry ${ends}`}, it had ${Math.max(1, row.lastSeq)}`)

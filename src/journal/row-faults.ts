@@ -17,6 +17,7 @@ export function rowFaults(row: RunRow, entries: readonly Entry[]): string[] {
   differs('threadId', row.threadId, created.threadId ?? null)
   differs('createdAt', row.createdAt, created.at)
   if (row.token < token) faults.push(`the run's row says token ${row.token}, the journal has an attempt with ${token}`)
+  if (row.lastSeq < entries.length) faults.push(`the run's row knows of ${row.lastSeq} entries, the journal has ${entries.length}: nothing can be written behind them`)
   // Between its end and its row's an attempt may have died; the next one mends that.
   if (row.status === 'completed' || row.status === 'cancelled') differs('status', row.status, ended ?? 'not ended')
   if (row.owner !== null && !isOwner(row.owner)) faults.push(`the run's row names an owner that is none: ${JSON.stringify(row.owner.slice(0, 60))}; until its lease ends the run counts as driven`)

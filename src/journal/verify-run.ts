@@ -85,6 +85,7 @@ export function verifyRun(row: RunRow | UnreadableRow, stored: readonly (Opened<
     } else if (message.fault.type === 'encrypted') foundOnce(null, 'encrypted', message.fault.message)
     else found(message.seq, 'inbox', message.fault.message)
   })
+  if (!('fault' in row) && inbox.length > row.inboxSeq) found(null, 'row', `the run's row knows of ${row.inboxSeq} messages, its inbox has ${inbox.length}`)
   if (!('fault' in row) && inbox.length < row.inboxSeq) found(inbox.length + 1, 'inbox', `the inbox ends at message ${inbox.length}, it had ${row.inboxSeq}`)
   return findings
 }

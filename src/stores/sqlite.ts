@@ -18,7 +18,7 @@ import { findRun } from './sqlite/row.ts'
 import { createRun, listRuns, removeRun, renewLease, takeLease } from './sqlite/runs.ts'
 
 export { sqliteFileFaults, sqliteRunIds } from './sqlite/integrity.ts'
-export { sqliteReplaceRun, sqliteRunRecord, type RunRecord } from './sqlite/salvage.ts'
+export { sqliteLostRecord, sqliteReplaceRun, sqliteRunRecord, type RunRecord } from './sqlite/salvage.ts'
 export type { SqliteStoreOptions } from './sqlite/options.ts'
 
 /**

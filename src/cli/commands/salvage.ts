@@ -1,14 +1,18 @@
 /** `holdfast salvage` */
+import { realpathSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { HoldfastError } from '../../errors.ts'
+import type { RecordReader } from '../../journal/store.ts'
 import { parseKeys, recordReader, sealEntry } from '../../stores/encrypted.ts'
-import { sqliteReplaceRun, sqliteRunRecord } from '../../stores/sqlite.ts'
+import { sqliteLostRecord, sqliteReplaceRun, sqliteRunRecord, type RunRecord } from '../../stores/sqlite.ts'
 import { checkRunId } from '../../runner/options.ts'
+import { usage } from '../cli-error.ts'
 import { HELP_OPTION, JSON_OPTION, type Command } from '../command.ts'
 import { EXIT } from '../exit-code.ts'
 import { resumeCommand } from '../hint.ts'
 import { jsonText } from '../json.ts'
 import { keepCopy } from '../salvage/copy.ts'
+import { lostRunOf } from '../salvage/lost.ts'
 import { planOf, type Plan } from '../salvage/plan.ts'
 import { unknownRun } from '../source.ts'
 
@@ -25,7 +29,7 @@ export const salvage: Command = {
     notes: [
       'For a run that verify finds damaged, where no copy of the store can be put in its place. All that there was of it is first kept in a file of its own beside the store.',
       'Its journal then ends with its last entry that holds, and says so. What the run did after that may have been done: when it is resumed, each call with effects that is not recorded is in doubt, and waits for resolve, or is settled by the policy of its tool (reconcile).',
-      'Messages of its inbox count as read. A row of the run that cannot be right is made anew from its journal.',
+      'Messages of its inbox count as read where anything was lost. A row of the run that is lost, or cannot be right, is made anew from its journal.',
     ],
     examples: ['holdfast salvage ticket-123 --store runs.db', 'holdfast salvage ticket-123 --store runs.db --from backup/runs.db'],
   },
@@ -35,24 +39,33 @@ export const salvage: Command = {
     const file = resolve(io.cwd, path)
     const runId = checkRunId(given)
     const keys = io.env['HOLDFAST_KEYS'] ? parseKeys(io.env['HOLDFAST_KEYS'], 'HOLDFAST_KEYS') : undefined
-    const seen = (await sqliteRunRecord(file, runId)) ?? unknownRun(runId)
-    const from = values['from']
-    const copy = from === undefined ? undefined : ((await sqliteRunRecord(resolve(io.cwd, from), runId)) ?? unknownRun(runId))
-    const plan = planOf(runId, seen, { copy, now: io.now(), reader: keys && recordReader(keys), seal: keys && ((row) => sealEntry(keys, runId, row)) })
+    const reader = keys && recordReader(keys)
+    const from = values['from'] === undefined ? undefined : resolve(io.cwd, values['from'])
+    const copy = from === undefined ? undefined : ((await recordIn(from, runId, reader)) ?? unknownRun(runId, 'the copy'))
+    const seen = (await recordIn(file, runId, reader, copy)) ?? unknownRun(runId)
+    if (from !== undefined && realpathSync(from) === realpathSync(file)) throw usage('--from names the store itself', 'Give a copy of it, or leave --from out')
+    const plan = planOf(runId, seen, { copy, now: io.now(), reader, seal: keys && ((row) => sealEntry(keys, runId, row)) })
     if (!plan) throw new HoldfastError('INVALID_OPTIONS', `nothing of run "${runId}" is damaged`, { runId, advice: 'holdfast verify lists what is wrong with a store' })
     const kept = keepCopy(file, runId, seen, io.now())
     await sqliteReplaceRun(file, runId, plan.replacement(kept.name))
     const resume = plan.status === 'completed' || plan.status === 'cancelled' ? null : resumeCommand(runId, {})
     io.out.write(flags.has('json')
       ? jsonText({ runId, holds: plan.holds, had: plan.had, fromCopy: plan.fromCopy, fault: plan.fault ?? null, kept: kept.path, resume })
-      : `${text(runId, plan, kept.path, resume)}\n`)
+      : `${text(runId, plan, kept.path, resume, copy !== undefined)}\n`)
     return EXIT.done
   },
 }
 
-function text(runId: string, { holds, had, fromCopy, fault, lost }: Plan, kept: string, resume: string | null): string {
+/** By its row; or, where that is lost or has another id, by what its journal says. */
+const recordIn = async (file: string, runId: string, reader: RecordReader | undefined, copy?: RunRecord): Promise<RunRecord | undefined> =>
+  (await sqliteRunRecord(file, runId)) ?? (await sqliteLostRecord(file, lostRunOf(runId, reader, copy)))
+
+function text(runId: string, { holds, had, fromCopy, fault, lost }: Plan, kept: string, resume: string | null, hasCopy: boolean): string {
+  const isCopyOfUse = !hasCopy || fromCopy > 0 || fault === undefined
+
   return [
     `run ${runId}: ${holds} of its ${Math.max(holds, had)} entries hold${fromCopy > 0 ? `, ${fromCopy} of them from the copy` : ''}${fault === undefined ? '' : `; what is wrong behind them: ${fault}`}`,
+    ...(isCopyOfUse ? [] : ['The copy has nothing of what is damaged or missing.']),
     `What was there is kept in ${kept}`,
     ...(lost ? ['What it did after them may have been done: each of its calls with effects is in doubt when it is resumed.'] : []),
     ...(resume === null ? [] : ['It goes on with', `  ${resume}`]),

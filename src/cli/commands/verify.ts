@@ -70,8 +70,8 @@ async function reportOf(io: Io, file: string, runId: string | undefined, progres
     const findings: Finding[] = []
     const ofFile = (message: string): void => void findings.push({ runId: null, seq: null, type: 'file', message })
     if (runId === undefined) for (const message of await sqliteFileFaults(file)) ofFile(message)
-    const { runIds: all, fault } = await sqliteRunIds(file)
-    if (runId === undefined && fault !== undefined) ofFile(fault)
+    const { runIds: all, faults } = await sqliteRunIds(file)
+    if (runId === undefined) for (const message of faults) ofFile(message)
     const runIds = runId === undefined ? all : [all.find((id) => id === runId) ?? unknownRun(runId)]
     let entries = 0
     let messages = 0

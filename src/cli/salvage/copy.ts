@@ -12,7 +12,7 @@ export interface KeptCopy {
 export function keepCopy(file: string, runId: string, { row, journal, inbox }: RunRecord, now: number): KeptCopy {
   const name = `${basename(file)}.${encodeURIComponent(runId).replaceAll('*', '%2A').slice(0, 80)}.${new Date(now).toISOString().replaceAll(':', '-')}.jsonl`
   const path = join(dirname(file), name)
-  const lines = [['runs', [row]], ['journal', journal], ['inbox', inbox]] as const
+  const lines = [['runs', row ? [row] : []], ['journal', journal], ['inbox', inbox]] as const
   const descriptor = openSync(path, 'wx', 0o600)
   try {
     for (const [table, rows] of lines) for (const each of rows) writeSync(descriptor, `${JSON.stringify({ table, ...asJson(each) })}\n`)

@@ -37,9 +37,10 @@ export interface PlanOptions {
 
 /** Undefined: nothing is damaged. @throws HoldfastError `RUN_BUSY` while somebody drives it; `STORE_CORRUPT` where nothing holds; those of {@link holdingOf}. */
 export function planOf(runId: string, seen: RunRecord, { copy, now, reader, seal = (row) => row }: PlanOptions): Plan | undefined {
-  const [token, lastSeq, inboxSeq] = ['token', 'last_seq', 'inbox_seq'].map((column) => countIn(seen.row[column]))
-  refuseOwned(runId, seen.row, now)
+  const [token, lastSeq, knownInbox] = ['token', 'last_seq', 'inbox_seq'].map((column) => countIn(seen.row?.[column]))
+  if (seen.row) refuseOwned(runId, seen.row, now)
   const stored = rowsOf(seen)
+  if (copy) refuseOther(runId, seen, copy)
   const holding = holdingOf(runId, stored, copy ? [rowsOf(copy)] : [], reader)
   const created = holding.entries[0]?.entry as RunCreated | undefined
   if (!created) {
@@ -51,12 +52,14 @@ export function planOf(runId: string, seen: RunRecord, { copy, now, reader, seal
   const holds = holding.rows.length
   const had = Math.max(lastSeq ?? 0, stored.at(-1)?.seq ?? 0)
   const lost = had > holds
+  // Where the row knows of fewer than there are, it is the row that is wrong; where there is none, they are all.
+  const inboxSeq = Math.max(knownInbox ?? 0, ...seen.inbox.map(({ seq }) => countIn(seq) ?? 0), ...(seen.row ? [] : [newestTaken(holding.entries)]))
   const inboxFault = faultOfInbox(runId, seen, newestTaken(holding.entries), inboxSeq, reader)
-  const isRowRight = token !== undefined && lastSeq !== undefined && inboxSeq !== undefined && isRight(seen.row, entries, { token, lastSeq, inboxSeq })
+  const isRowRight = seen.row !== undefined && token !== undefined && lastSeq !== undefined && knownInbox === inboxSeq && isRight(runId, seen.row, entries, { token, lastSeq, inboxSeq })
   if (!lost && !inboxFault && holding.fromCopy === 0 && isRowRight) return undefined
 
   const newestToken = Math.max(token ?? 0, ...entries.map((entry) => (entry.type === 'attempt-started' ? entry.token : 0)))
-  const newestMessage = Math.max(inboxSeq ?? 0, newestTaken(holding.entries), ...seen.inbox.map(({ seq }) => countIn(seq) ?? 0))
+  const newestMessage = Math.max(inboxSeq, newestTaken(holding.entries))
   const fault = holding.fault ?? (lost ? 'missing' : inboxFault ? 'inbox' : undefined)
   const status = statusAfter(holding)
   return {
@@ -85,15 +88,15 @@ function rowsOf({ journal }: RunRecord): StoredEntry[] {
 }
 
 /** An owner that cannot be read is none: nobody could give the lease back. */
-function refuseOwned(runId: string, { owner, lease_until: leaseUntil, token }: RunRecord['row'], now: number): void {
+function refuseOwned(runId: string, { owner, lease_until: leaseUntil, token }: Row, now: number): void {
   if (typeof owner !== 'string' || !decodeOwner(owner)) return
   const owned = ownership({ owner, leaseUntil: Number(leaseUntil), token: Number(token) } as RunRow, now)
   if (owned.free) return
   throw new HoldfastError('RUN_BUSY', `run "${runId}" is driven by ${describeOwner(owned.owner)}`, { runId, advice: 'Stop that process first' })
 }
 
-function faultOfInbox(runId: string, { inbox }: RunRecord, taken: number, inboxSeq: number | undefined, reader: RecordReader | undefined): boolean {
-  if (inboxSeq === undefined || taken > inboxSeq || inbox.some(({ seq }) => Number(seq) > inboxSeq)) return true
+function faultOfInbox(runId: string, { inbox }: RunRecord, taken: number, inboxSeq: number, reader: RecordReader | undefined): boolean {
+  if (taken > inboxSeq) return true
   const unread = inbox.filter(({ seq }) => Number(seq) > taken)
   if (unread.length !== inboxSeq - taken) return true
   return unread.some(({ seq, body }, i) => {
@@ -108,21 +111,31 @@ function faultOfInbox(runId: string, { inbox }: RunRecord, taken: number, inboxS
   })
 }
 
+type Row = NonNullable<RunRecord['row']>
+
+/** What is no copy of the run would give nothing, or another one's entries. @throws HoldfastError `INVALID_OPTIONS`. */
+function refuseOther(runId: string, seen: RunRecord, copy: RunRecord): void {
+  const there = new Set(rowsOf(copy).map((row) => JSON.stringify(row)))
+  const stored = rowsOf(seen)
+  if (stored.some((row) => there.has(JSON.stringify(row))) || (stored.length === 0 && seen.row?.['created_at'] === copy.row?.['created_at'])) return
+  throw new HoldfastError('INVALID_OPTIONS', `what --from has under the id "${runId}" is another run: none of its entries is one of this run`, { runId, advice: 'Nothing was changed. Give a copy of this very store' })
+}
+
 const STATUSES: readonly unknown[] = ['running', 'suspended', 'completed', 'failed', 'cancelled', 'stalled'] satisfies RunStatus[]
 
 /** Whether the row can be read, and says what the journal says. */
-function isRight(row: RunRecord['row'], entries: readonly Entry[], counts: Pick<RunRow, 'token' | 'lastSeq' | 'inboxSeq'>): boolean {
+function isRight(runId: string, row: Row, entries: readonly Entry[], counts: Pick<RunRow, 'token' | 'lastSeq' | 'inboxSeq'>): boolean {
   const { status, created_at: createdAt, updated_at: updatedAt, owner, lease_until: leaseUntil } = row
+  if (nameIn(row['run_id']) !== runId) return false
   if (!STATUSES.includes(status) || countIn(updatedAt) === undefined || countIn(leaseUntil) === undefined || (owner !== null && typeof owner !== 'string')) return false
-  const created = entries[0] as RunCreated
-  const names = { agent: nameIn(row['agent'], created.agent), threadId: row['thread_id'] === null ? null : nameIn(row['thread_id'], created.threadId ?? '') }
+  const names = { agent: nameIn(row['agent']), threadId: row['thread_id'] === null ? null : nameIn(row['thread_id']) }
   return rowFaults({ runId: '', resumeAt: null, status: status as RunStatus, createdAt: Number(createdAt), updatedAt: Number(updatedAt), owner: owner as string | null, leaseUntil: Number(leaseUntil), ...names, ...counts }, entries).length === 0
 }
 
-/** A name as text; one that has no UTF-8, which begins with 0xFF, is taken for what it should be. */
-function nameIn(bytes: unknown, expected: string): string {
+/** A name as text: UTF-8, or where it has none 0xFF and then UTF-16. */
+function nameIn(bytes: unknown): string {
   if (!(bytes instanceof Uint8Array)) return ''
-  return bytes[0] === 0xff ? expected : Buffer.from(bytes).toString('utf8')
+  return bytes[0] === 0xff ? Buffer.from(bytes).toString('utf16le', 1) : Buffer.from(bytes).toString('utf8')
 }
 
 /** By what holds. One that has not ended waits for somebody: nothing is to drive it that does not know. */

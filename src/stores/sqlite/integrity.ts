@@ -7,7 +7,7 @@ import { storeFailure } from './failure.ts'
 import { whenUnlocked } from './lock.ts'
 import { openFile } from './open.ts'
 import { SQLITE_DEFAULTS } from './options.ts'
-import { fromBytes } from './text.ts'
+import { fromBytes, toBytes } from './text.ts'
 
 const MOST = 100
 
@@ -20,8 +20,8 @@ export const sqliteFileFaults = (path: string): Promise<string[]> => looking(pat
 
 export interface RunIds {
   readonly runIds: readonly string[]
-  /** Why there may be more; undefined: these are all. */
-  readonly fault: string | undefined
+  /** What is wrong with others, a sentence each: a run that has no id is found by nobody. */
+  readonly faults: readonly string[]
 }
 
 /** The ids of all runs, also of those whose row cannot be read otherwise. @throws HoldfastError as {@link sqliteFileFaults}. */
@@ -64,13 +64,29 @@ function bytesBehind(database: DatabaseSync, file: string): number {
 
 function runIdsIn(database: DatabaseSync): RunIds {
   const runIds: string[] = []
+  const faults: string[] = []
   try {
-    for (const { run_id } of database.prepare('SELECT run_id FROM runs ORDER BY key').iterate() as Iterable<{ run_id: unknown }>) {
-      if (!(run_id instanceof Uint8Array)) return { runIds, fault: 'a run has no id' }
-      runIds.push(fromBytes(run_id))
+    for (const { key, run_id } of database.prepare('SELECT key, run_id FROM runs ORDER BY key').iterate() as Iterable<{ key: number; run_id: unknown }>) {
+      if (isName(run_id)) runIds.push(fromBytes(run_id))
+      else faults.push(`row ${key} of table runs has no id: ${ownerOf(database, key)}`)
     }
-    return { runIds, fault: undefined }
   } catch (error) {
-    return { runIds, fault: `the runs cannot be listed: ${error instanceof Error ? error.message : String(error)}` }
+    faults.push(`the runs cannot be listed: ${error instanceof Error ? error.message : String(error)}`)
   }
+  return { runIds, faults }
+}
+
+/** As `toBytes` writes one: another text leads to no row. */
+const isName = (bytes: unknown): bytes is Uint8Array => bytes instanceof Uint8Array && bytes.length > 0 && fromBytes(bytes) !== '' && Buffer.compare(toBytes(fromBytes(bytes)), bytes) === 0
+
+/** By the first entry of its journal, where that can be read. */
+function ownerOf(database: DatabaseSync, key: number): string {
+  try {
+    const { body } = database.prepare('SELECT body FROM journal WHERE run = ? AND seq = 1').get(key) as { body: string }
+    const { runId } = JSON.parse(body) as { runId?: unknown }
+    if (typeof runId === 'string') return `its journal is that of run ${JSON.stringify(runId)}, which nobody finds`
+  } catch {
+    // It is damaged too, or encrypted.
+  }
+  return 'whose journal it has nobody finds'
 }

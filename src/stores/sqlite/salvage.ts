@@ -13,13 +13,31 @@ import { toBytes } from './text.ts'
 
 /** What each row holds, by its columns; nothing of it is checked. */
 export interface RunRecord {
-  readonly row: Readonly<Record<string, unknown>>
+  /** That stands for the run in all tables. */
+  readonly key: number
+  /** Undefined: it is lost. */
+  readonly row: Readonly<Record<string, unknown>> | undefined
   readonly journal: readonly Readonly<Record<string, unknown>>[]
   readonly inbox: readonly Readonly<Record<string, unknown>>[]
 }
 
 /** Undefined: there is no such run. @throws HoldfastError a `STORE_...` code. */
 export const sqliteRunRecord = (path: string, runId: string): Promise<RunRecord | undefined> => withFile(path, true, (open) => recordOf(open, runId))
+
+/**
+ * What no run is found by: journals whose row is lost, or has another id than they. `isOf` looks at the first entry of a journal under an id that may be right,
+ * or (`isLost`) under none.
+ *
+ * @throws HoldfastError a `STORE_...` code.
+ */
+export const sqliteLostRecord = (path: string, isOf: (journal: RunRecord['journal'], isLost: boolean) => boolean): Promise<RunRecord | undefined> => withFile(path, true, (open) => {
+  for (const { run, known } of open.sql('SELECT DISTINCT run, run IN (SELECT key FROM runs) AS known FROM journal ORDER BY run DESC').all() as { run: number; known: number }[]) {
+    const isLost = known === 0
+    const first = open.sql(`SELECT seq, body, sum FROM journal WHERE run = ? ${isLost ? '' : 'AND seq = 1'} ORDER BY seq`).all(run)
+    if (isOf(first, isLost)) return recordBy(open, run)
+  }
+  return undefined
+})
 
 export interface Replacement {
   /** The run as it was looked at: what changed since is not written over. */
@@ -39,26 +57,34 @@ export interface Replacement {
 export function sqliteReplaceRun(path: string, runId: string, replacement: Replacement): Promise<void> {
   return withFile(path, false, (open) => open.transaction(() => {
     const { seen, entries, status, agent, threadId, createdAt, token, inboxSeq, now } = replacement
-    const found = recordOf(open, runId)
-    if (JSON.stringify(found) !== JSON.stringify(seen)) {
+    const key = seen.key
+    const found = recordBy(open, key)
+    const other = keyOf(open, runId)
+    if (JSON.stringify(found) !== JSON.stringify(seen) || (other !== undefined && other !== key)) {
       throw new HoldfastError('STALE_TOKEN', 'the run has changed since it was looked at', { runId, advice: 'Nothing was changed here. Look again' })
     }
-    const key = seen.row['key'] as number
     open.sql('DELETE FROM journal WHERE run = ?').run(key)
+    // Its entries refer to it.
+    if (!seen.row) open.sql(`INSERT INTO runs (key, run_id, agent, status, created_at, updated_at, token, lease_until, last_seq, inbox_seq) VALUES (?, ?, x'', '', 0, 0, 0, 0, 0, 0)`).run(key, toBytes(runId))
     insertEntries(open, key, entries)
     open.sql(`
-      UPDATE runs SET status = ?, agent = ?, thread_id = ?, created_at = ?, updated_at = ?, resume_at = NULL, token = ?, owner = NULL, lease_until = 0, last_seq = ?, inbox_seq = ?
+      UPDATE runs SET run_id = ?, status = ?, agent = ?, thread_id = ?, created_at = ?, updated_at = ?, resume_at = NULL, token = ?, owner = NULL, lease_until = 0, last_seq = ?, inbox_seq = ?
       WHERE key = ?
-    `).run(status, toBytes(agent), threadId === null ? null : toBytes(threadId), createdAt, now, token, entries.length, inboxSeq, key)
+    `).run(toBytes(runId), status, toBytes(agent), threadId === null ? null : toBytes(threadId), createdAt, now, token, entries.length, inboxSeq, key)
   }))
 }
 
-function recordOf({ sql }: Connection, runId: string): RunRecord | undefined {
-  const row = sql('SELECT * FROM runs WHERE run_id = ?').get(toBytes(runId))
-  if (!row) return undefined
-  const key = row['key'] as number
+const keyOf = ({ sql }: Connection, runId: string): number | undefined => sql('SELECT key FROM runs WHERE run_id = ?').get(toBytes(runId))?.['key'] as number | undefined
+
+function recordOf(open: Connection, runId: string): RunRecord | undefined {
+  const key = keyOf(open, runId)
+  return key === undefined ? undefined : recordBy(open, key)
+}
+
+function recordBy({ sql }: Connection, key: number): RunRecord {
   return {
-    row,
+    key,
+    row: sql('SELECT * FROM runs WHERE key = ?').get(key),
     journal: sql('SELECT seq, body, sum FROM journal WHERE run = ? ORDER BY seq').all(key),
     inbox: sql('SELECT seq, question, body FROM inbox WHERE run = ? ORDER BY seq').all(key),
   }
