@@ -159,6 +159,14 @@ describe('the same run, the same thing (R7)', () => {
     expect(await r1.run(v1, { m: 2, n: 1 }, { runId: 'r' })).toEqual({ status: 'completed', result: 'done' })
   })
 
+  it('another input is found also where it is too large for a fingerprint', async () => {
+    const shared = (n: number): unknown => Array.from({ length: 21 }).reduce((inner: unknown) => [inner, inner], { n })
+    const one = createRunner({ agents: [v1], store: memoryStore() })
+    await one.run(v1, shared(1), { runId: 'r' })
+    await expect(one.run(v1, shared(2), { runId: 'r' })).rejects.toMatchObject({ code: 'RUN_MISMATCH', message: expect.stringMatching(/the input is not the one/) })
+    expect(await one.run(v1, shared(1), { runId: 'r' })).toEqual({ status: 'completed', result: 'done' })
+  })
+
   it('goes on with another version where that is allowed', async () => {
     const store = memoryStore()
     const failing = defineAgent('a', async () => { throw new Error('later') })

@@ -1,7 +1,7 @@
 /** From a run id to an attempt that may drive it: found or created, checked, and owned (R7, R9). */
 import { HoldfastError } from '../errors.ts'
 import { START, link, unlink, type Placed, type Tip } from '../journal/chain.ts'
-import { decode, encode } from '../journal/codec.ts'
+import { decode, encode, type Encoded } from '../journal/codec.ts'
 import { FORMAT, type Entry, type RunCreated } from '../journal/entry.ts'
 import { fingerprint } from '../journal/fingerprint.ts'
 import { readMessage, writeMessage } from '../journal/message.ts'
@@ -242,8 +242,15 @@ function mismatchesOf(created: RunCreated, agent: AnyAgent, { start }: Request, 
   const mismatches: string[] = []
   if (start && start.agent.name !== created.agent) mismatches.push(`the agent is "${start.agent.name}", the run was started with "${created.agent}"`)
   else if (agent.version !== created.version) mismatches.push(`agent "${agent.name}" has version "${agent.version}", the run was started with "${created.version}"`)
-  if (start && fingerprint(decode(encode(start.input, { path: 'input' })), secrets) !== fingerprint(decode(created.input), secrets)) mismatches.push('the input is not the one that the run was started with')
+  if (start && !isSameInput(encode(start.input, { path: 'input' }), created.input, secrets)) mismatches.push('the input is not the one that the run was started with')
   return mismatches
+}
+
+/** As it is stored, or by its fingerprint: what is too large for one (more than a million objects) has none, and two of those need not be the same. */
+function isSameInput(given: Encoded, recorded: Encoded, secrets: Secrets | undefined): boolean {
+  if (JSON.stringify(given) === JSON.stringify(recorded)) return true
+  const print = fingerprint(decode(given), secrets)
+  return print !== null && print === fingerprint(decode(recorded), secrets)
 }
 
 function historyOf(entries: readonly Placed[]): History {
