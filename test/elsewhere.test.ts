@@ -198,6 +198,44 @@ describe('a decision about one payment that stands where another one stood', () 
   })
 })
 
+describe.each(['tool', 'step'] as const)('two payments by a %s that were made, and whose conversation or place is another one now', (by) => {
+  it('are each answered with what they gave', async () => {
+    const { paid, pay } = desk(by)
+    const fail = failingOnce()
+    let place: string = 'a'
+    const agent = defineAgent('a', async (run) => {
+      const told = await run.branch(place, async () => [await pay(run, 'A'), await pay(run, 'B')])
+      fail()
+      return told
+    })
+    const runner = createRunner({ agents: [agent], store: memoryStore(), ...quick })
+    await expect(runner.run(agent, 1, { runId: 'r' })).rejects.toThrow(/later/)
+    place = 'b'
+    const second = await runner.resolve('r', waitingIn(await runner.resume('r')), 'reuse', { resume: true })
+    expect(await runner.resolve('r', waitingIn(second!), 'reuse', { resume: true })).toEqual({ status: 'completed', result: ['paid A', 'paid B'] })
+    expect(paid).toHaveLength(2)
+  })
+})
+
+describe('a payment that was made, beside one that was killed in the middle, after both moved', () => {
+  it('is asked about as what was made, not as what nobody knows', async () => {
+    const { paid, pay } = desk('step')
+    const store = memoryStore()
+    let places = ['x', 'y']
+    const agent = defineAgent('a', async (run) => {
+      for (const [i, place] of places.entries()) await run.branch(place, () => pay(run, ['ada', 'bob'][i]!))
+    })
+    const dying = mortal(store)
+    const died = dying.killAt(/"step-ended".*"name":"pay".*paid bob/, 'before')
+    void createRunner({ agents: [agent], store: dying.store, ...quick }).run(agent, 1, { runId: 'r' })
+    await died
+    places = ['v', 'w']
+    const runner = createRunner({ agents: [agent], store, clock: later(), ...quick })
+    expect(await runner.resume('r')).toMatchObject({ status: 'suspended', reasons: [{ type: 'repeat', step: 'b:v#0/0', effects: ['b:x#0/0', 'b:y#0/0'], message: expect.stringMatching(/made already \(b:x#0\/0\); nobody knows whether b:y#0\/0 took effect/) }] })
+    expect(paid.map(({ what }) => what)).toEqual(['ada', 'bob'])
+  })
+})
+
 describe('a decision that is given with the reason it was asked for with', () => {
   it('is taken, and is refused where the id has become that of another call', async () => {
     const { paid, pay } = desk('step')

@@ -83,6 +83,23 @@ describe('a step with effects inside a step that is tried again after its time l
   })
 })
 
+describe('a step inside a step that is tried again, whose input is another one then', () => {
+  it('is another step, and is not answered with what the first try was told', async () => {
+    const scene = (idempotent: boolean) => {
+      let tries = 0
+      const agent = defineAgent('a', (run) => run.step('around', { idempotent: true }, async () => {
+        const what = ++tries > 1 ? 'B' : 'A'
+        const told = await run.step('inner', { input: what, idempotent }, () => `did ${what}`)
+        if (tries === 1) throw Object.assign(new Error('socket hang up'), { code: 'ECONNRESET' })
+        return told
+      }))
+      return createRunner({ agents: [agent], store: memoryStore(), retry: { backoff: { baseMs: 1 } }, ...quick }).run(agent, 1, { runId: 'r' })
+    }
+    expect(await scene(true)).toEqual({ status: 'completed', result: 'did B' })
+    expect(await scene(false)).toMatchObject({ status: 'suspended', reasons: [{ type: 'repeat', effects: ['0/0'] }] })
+  })
+})
+
 describe('a doubt inside a composite tool', () => {
   it('suspends the run, although the tool around it is open, and goes on inside after the decision', async () => {
     const { agent, payments } = deskOf('async')

@@ -148,7 +148,10 @@ function judge(ledger: Ledger, call: GuardedCall, context: GuardContext): GuardV
       const next = doubtful.find((b) => !context.asked.has(b.step.id))
       if (next) return { type: 'reconcile', effect: next }
     }
-    return doubtful.length > 0 ? { type: 'wait', why: 'in-doubt', effects: doubtful } : { type: 'wait', why: 'repeat', effects: blockers }
+    // That the very same was made already is what somebody has to know first, whatever else is in doubt.
+    const made = blockers.filter((b) => b.state === 'completed' && b.fingerprint === call.fingerprint)
+    if (doubtful.length > 0 && made.length === 0) return { type: 'wait', why: 'in-doubt', effects: doubtful }
+    return { type: 'wait', why: 'repeat', effects: [...new Set([...made, ...doubtful, ...blockers])] }
   }
 }
 

@@ -357,7 +357,7 @@ export class Machine {
     const responses = branch.tickets.filter((ticket) => ticket.ref.kind === 'model').map((ticket) => ticket.ref.id)
     return [branch.path, ...responses]
       .flatMap((path) => this.#history.childrenOf(path))
-      .filter((path) => !claimed.has(path) && !this.#branches.has(path))
+      .filter((path) => !claimed.has(path) && this.#branches.get(path)?.parent !== branch)
   }
 
   /** It is on its way, or was made: what failed may be tried again, and what is in doubt is guarded. */

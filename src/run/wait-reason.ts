@@ -26,7 +26,7 @@ export function waitReason(drive: Drive, { ref, claim }: Ticket, spec: StepSpec,
   const what = isBehind
     ? `${label} (${ref.id}) was not started: it waits for the outcome of ${which}, which nobody knows${presumedText(ref.id, effects.map(callOf))}. Settle that first, this one then goes on by itself`
     : why === 'repeat'
-      ? `${label} would repeat an effect that was made already (${which})`
+      ? repeatText(label, effects)
       : `${isItself ? '' : `${label} (${ref.id}) was not started: `}nobody knows whether ${label} (${which}) took effect${presumedText(ref.id, effects.map(callOf))}`
   return {
     type: why,
@@ -40,6 +40,13 @@ export function waitReason(drive: Drive, { ref, claim }: Ticket, spec: StepSpec,
     calls: [...(isItself ? [] : [{ step: ref.id, ...encodedInput(spec, drive.attempt.policies.maxStepBytes), ...startOf(history.ledger.effects.get(ref.id)) }]), ...effects.map(callOf)],
     ...(hasInside && { hasInside }),
   }
+}
+
+/** Others that nobody knows of may stand in its way beside what was made. */
+function repeatText(label: string, effects: readonly Effect[]): string {
+  const idsOf = (some: readonly Effect[]): string => some.map(({ step }) => step.id).join(', ')
+  const [made, doubtful] = [effects.filter(({ state }) => state === 'completed'), effects.filter(({ state }) => state !== 'completed')]
+  return `${label} would repeat an effect that was made already (${idsOf(made)})${doubtful.length > 0 ? `; nobody knows whether ${idsOf(doubtful)} took effect` : ''}`
 }
 
 function settleIt(runId: string, { id, kind }: Ticket['ref'], choices: readonly Choice[]): string {

@@ -11,6 +11,7 @@ import { readInbox, readJournal } from '../journal/read.ts'
 import { unsealed, type Secrets } from '../journal/secrets.ts'
 import type { RunRow, Store } from '../journal/store.ts'
 import { History } from '../replay/history.ts'
+import { turnOf } from '../replay/identity.ts'
 import { newestTaken } from '../run/inbox.ts'
 import { ownership } from '../run/lease.ts'
 
@@ -91,11 +92,18 @@ function questionOf(entries: readonly Placed[], history: History, step: string, 
   if (!reason) return undefined
   const effects = reason.effects.flatMap((id) => history.ledger.effects.get(id) ?? [])
   const [first] = effects
-  return first && { effects: reason.effects, kind: first.step.kind, effect: first.ref, fingerprint: reason.fingerprint, given: effects.map(valueOf).findLast((value) => value !== undefined), first: reason.first ?? [] }
+  return first && { effects: reason.effects, kind: first.step.kind, effect: first.ref, fingerprint: reason.fingerprint, given: givenBy(effects, reason), first: reason.first ?? [] }
 }
 
 /** It is in doubt, and nobody has left it at that. */
 const isOpen = (effect: Effect, mayRun: (effect: Effect) => boolean): boolean => effect.cause !== 'skipped' && isInDoubt(effect, () => mayRun(effect))
+
+/** What the earlier call gave that the call may be: the very same one, else that of its turn, else the newest. */
+function givenBy(effects: readonly Effect[], { step, fingerprint }: Waiting): Encoded | undefined {
+  const withResult = effects.filter((effect) => valueOf(effect) !== undefined)
+  const found = withResult.findLast((effect) => effect.fingerprint === fingerprint) ?? withResult.findLast((effect) => turnOf(effect.step.id) === turnOf(step)) ?? withResult.at(-1)
+  return found && valueOf(found)
+}
 
 const valueOf = ({ outcome }: Effect): Encoded | undefined => (outcome?.type === 'value' ? outcome.value : undefined)
 
