@@ -42,6 +42,13 @@ describe('a path', () => {
     })
   })
 
+  it('reaches into JSON text in JSON text, however often it was written so', () => {
+    let [text, shown] = ['{"to":{"password":"x"}}', '{"to":{"password":"[redacted]"}}']
+    for (let i = 0; i < 8; i++) [text, shown] = [JSON.stringify(i % 2 === 0 ? text : { deep: [text] }), JSON.stringify(i % 2 === 0 ? shown : { deep: [shown] })]
+    expect(show({ text }, 'to.password')).toEqual({ text: shown })
+    expect(show({ text }, 'from.password')).toEqual({ text })
+  })
+
   it('masks what is shared in one place and not in the other', () => {
     const shared = { email: 'a@b' }
     expect(show({ sender: shared, customer: shared, again: { customer: shared } }, 'customer.email')).toEqual({ sender: { email: 'a@b' }, customer: { email: '[redacted]' }, again: { customer: { email: '[redacted]' } } })

@@ -163,9 +163,7 @@ export class Redaction {
 
   /** What holds JSON, such as the arguments of a tool call as a model writes them, is masked inside. */
   #text(text: string, path: Path): string {
-    const inside = this.#paths.length > 0 && /^\s*[[{]/.test(text) ? parsed(text) : undefined
-    if (inside !== undefined && isDeeper(inside, DEEPEST)) return REDACTED
-    let shown = inside === undefined ? text : this.#json(inside, text, path)
+    let shown = this.#paths.length > 0 ? this.#json(text, path) : text
     shown = this.#matched(shown)
     for (const rule of this.#rules) if (typeof rule === 'function') shown = byFunction(rule, shown, path.join('.'))
     return shown
@@ -178,7 +176,11 @@ export class Redaction {
     return shown
   }
 
-  #json(inside: object, text: string, path: Path): string {
+  /** Also JSON in a text of JSON: each time it is written once more, its quotes make it longer, so that there are few such levels. */
+  #json(text: string, path: Path): string {
+    const inside = /^\s*[[{"]/.test(text) ? parsed(text) : undefined
+    if (inside === undefined) return text
+    if (path.length > DEEPEST || isDeeper(inside, DEEPEST)) return REDACTED
     const { masked, changed } = this.#masked(inside, path)
     return changed ? JSON.stringify(masked) : text
   }
@@ -186,6 +188,10 @@ export class Redaction {
   /** By path alone: what is in its texts is looked at in the text as a whole. */
   #masked(value: unknown, path: Path): { readonly masked: unknown; readonly changed: boolean } {
     if (this.#isMasked(path)) return { masked: REDACTED, changed: true }
+    if (typeof value === 'string') {
+      const masked = this.#json(value, path)
+      return { masked, changed: masked !== value }
+    }
     if (typeof value !== 'object' || value === null) return { masked: value, changed: false }
     let changed = false
     const copy: object = Array.isArray(value) ? [] : {}
@@ -224,9 +230,9 @@ function byFunction(rule: (text: string, path: string) => string, text: string, 
   }
 }
 
-function parsed(text: string): object | undefined {
+function parsed(text: string): unknown {
   try {
-    return JSON.parse(text) as object
+    return JSON.parse(text) as unknown
   } catch {
     return undefined
   }
