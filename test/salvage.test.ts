@@ -1,10 +1,10 @@
 /** A damaged run is cut on request where its journal ends to hold, kept whole beside the store, and goes on with all that it may have done in doubt (R15). */
-import { copyFileSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { copyFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { generateText, isStepCount, tool } from 'ai'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { z } from 'zod'
 import { createRunner, currentStep, defineAgent, describeEvent, sqliteStore, type Run, type RunnerOptions, type Store, type SuspendReason } from '../src/index.ts'
 import { encryptedStore, parseKeys } from '../src/stores/encrypted.ts'
@@ -68,7 +68,7 @@ describe('salvage', () => {
     const kept = readdirSync(folder).find((name) => name.endsWith('.jsonl'))!
     expect(kept).toMatch(/^runs\.db\.r\..*\.jsonl$/)
     expect(readFileSync(join(folder, kept), 'utf8')).toContain('sekond')
-    expect((await command(['show', 'r', '--store', file])).out).toMatch(new RegExp(`status +suspended[^]*journal cut where it was damaged\n +after attempt 1: checksum; all \\d+ entries that it had are kept in ${kept}`))
+    expect((await command(['show', 'r', '--store', file])).out).toMatch(new RegExp(`status +suspended: it waits for somebody to resume it[^]*journal cut where it was damaged\n +after attempt 1: checksum; all \\d+ entries that it had are kept in ${kept}`))
 
     calls = []
     const seen: string[] = []
@@ -262,7 +262,26 @@ describe('salvage', () => {
     expect(await command(['salvage', 'r', '--store', file], { env })).toMatchObject({ code: 0, out: expect.stringMatching(/^run r: 4 of its/) })
     expect(await verified(env)).toBe(0)
     expect(readFileSync(join(folder, readdirSync(folder).find((name) => name.endsWith('.jsonl'))!), 'utf8')).not.toContain('second')
+    const kept = join(folder, readdirSync(folder).find((name) => name.endsWith('.jsonl'))!)
+    const rows = (await command(['salvage', 'r', '--kept', kept], { env })).out.trimEnd().split('\n').map((line) => JSON.parse(line) as { table: string; seq?: number; body?: { type?: string }; fault?: string })
+    expect(rows[0]).toMatchObject({ table: 'runs', run_id: { hex: Buffer.from('r').toString('hex') } })
+    expect(rows.filter(({ fault }) => fault !== undefined).map(({ seq }) => seq)).toEqual([5])
+    expect(rows.slice(1).map(({ body }) => body!.type)).toEqual(expect.arrayContaining(['run-created', 'step-started', 'run-ended']))
+    expect(await command(['salvage', 'r', '--kept', file])).toMatchObject({ code: 2, err: expect.stringMatching(/salvage has not written/) })
     expect((await withRunner((runner) => runner.resume('r'), { isEncrypted: true })).status).toBe('suspended')
+  })
+
+  it('changes nothing where what is there cannot be kept first', async () => {
+    await completed()
+    sql(`UPDATE journal SET sum = 'x' WHERE seq = 5`)
+    const before = JSON.stringify(tables())
+    const at = Date.now()
+    // Its name is taken already.
+    const now = vi.spyOn(Date, 'now').mockReturnValue(at)
+    writeFileSync(`${file}.r.${new Date(at).toISOString().replaceAll(':', '-')}.jsonl`, '')
+    expect(await salvage()).toMatchObject({ code: 6, err: expect.stringMatching(/STORE_UNAVAILABLE: what there is of run "r" cannot be kept in /) })
+    now.mockRestore()
+    expect(JSON.stringify(tables())).toBe(before)
   })
 
   it.each<[string, () => void, number, RegExp]>([

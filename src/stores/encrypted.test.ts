@@ -197,6 +197,6 @@ describe('the keys of an encrypted store', () => {
 
   it('are read from a variable of the environment, the current one first', () => {
     expect(parseKeys(`b:${key}, a:AAAA`, 'HOLDFAST_KEYS')).toEqual({ keys: { b: key, a: 'AAAA' }, current: 'b' })
-    for (const text of ['', key, ':x']) expect(() => parseKeys(text, 'HOLDFAST_KEYS')).toThrow(/HOLDFAST_KEYS/)
+    for (const text of ['', key, ':x', `a:${key},a:AAAA`]) expect(() => parseKeys(text, 'HOLDFAST_KEYS')).toThrow(/HOLDFAST_KEYS/)
   })
 })

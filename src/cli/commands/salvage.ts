@@ -1,5 +1,5 @@
 /** `holdfast salvage` */
-import { realpathSync } from 'node:fs'
+import { readFileSync, realpathSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { HoldfastError } from '../../errors.ts'
 import type { RecordReader } from '../../journal/store.ts'
@@ -10,8 +10,9 @@ import { usage } from '../cli-error.ts'
 import { HELP_OPTION, JSON_OPTION, type Command } from '../command.ts'
 import { EXIT } from '../exit-code.ts'
 import { resumeCommand } from '../hint.ts'
-import { jsonText } from '../json.ts'
+import { jsonLine, jsonText } from '../json.ts'
 import { keepCopy } from '../salvage/copy.ts'
+import { keptRows } from '../salvage/kept.ts'
 import { lostRunOf } from '../salvage/lost.ts'
 import { planOf, type Plan } from '../salvage/plan.ts'
 import { unknownRun } from '../source.ts'
@@ -24,6 +25,7 @@ export const salvage: Command = {
     options: [
       { name: 'store', value: 'FILE', text: 'SQLite file of the store; default $HOLDFAST_STORE' },
       { name: 'from', value: 'FILE', text: 'a copy of the store: what is damaged is taken from it, as far as it has it' },
+      { name: 'kept', value: 'FILE', text: 'print what an earlier salvage kept in FILE instead, one row a line as JSON, opened with $HOLDFAST_KEYS where it is encrypted' },
       JSON_OPTION, HELP_OPTION,
     ],
     notes: [
@@ -34,12 +36,16 @@ export const salvage: Command = {
     examples: ['holdfast salvage ticket-123 --store runs.db', 'holdfast salvage ticket-123 --store runs.db --from backup/runs.db'],
   },
   async run({ values, flags, positionals: [given] }, io) {
+    const keys = io.env['HOLDFAST_KEYS'] ? parseKeys(io.env['HOLDFAST_KEYS'], 'HOLDFAST_KEYS') : undefined
+    const reader = keys && recordReader(keys)
+    if (values['kept'] !== undefined) {
+      for (const row of keptRows(readText(resolve(io.cwd, values['kept'])), checkRunId(given), reader)) io.out.write(jsonLine(row))
+      return EXIT.done
+    }
     const path = values['store'] ?? io.env['HOLDFAST_STORE']
     if (!path) throw new HoldfastError('MISSING_STORE', 'it is not said in which store the run is', { advice: 'Give --store FILE, or set HOLDFAST_STORE' })
     const file = resolve(io.cwd, path)
     const runId = checkRunId(given)
-    const keys = io.env['HOLDFAST_KEYS'] ? parseKeys(io.env['HOLDFAST_KEYS'], 'HOLDFAST_KEYS') : undefined
-    const reader = keys && recordReader(keys)
     const from = values['from'] === undefined ? undefined : resolve(io.cwd, values['from'])
     const copy = from === undefined ? undefined : ((await recordIn(from, runId, reader)) ?? unknownRun(runId, 'the copy'))
     const seen = (await recordIn(file, runId, reader, copy)) ?? unknownRun(runId)
@@ -54,6 +60,14 @@ export const salvage: Command = {
       : `${text(runId, plan, kept.path, resume, copy !== undefined)}\n`)
     return EXIT.done
   },
+}
+
+function readText(file: string): string {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch (error) {
+    throw usage(`${file} cannot be read: ${error instanceof Error ? error.message : String(error)}`, 'Give the file that salvage has named')
+  }
 }
 
 /** By its row; or, where that is lost or has another id, by what its journal says. */

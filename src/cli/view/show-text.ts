@@ -62,9 +62,11 @@ function headLines(view: RunView, { paint }: TextOptions): string[] {
   return rows.map(([name, text]) => `${paint('dim', name.padEnd(8))} ${text}`)
 }
 
-function statusText({ status, interrupted, owner, resumeAt, due, attempts }: RunView): string {
+function statusText({ status, interrupted, owner, resumeAt, due, attempts, waits }: RunView): string {
   if (interrupted) return attempts.length === 0 ? 'interrupted: it was created, and nobody drives it' : 'interrupted: the process that drove it is gone'
   if (owner !== null) return `${status}: ${owner} drives it`
+  // Such as one whose journal was cut: nothing in it says what it waits for.
+  if (status === 'suspended' && resumeAt === null && waits.length === 0) return 'suspended: it waits for somebody to resume it'
   if (status === 'suspended') return resumeAt === null ? 'suspended' : due ? `suspended, due since ${timeText(resumeAt)}: it can go on` : `suspended until ${timeText(resumeAt)}`
   return status
 }

@@ -64,6 +64,8 @@ export function parseKeys(text: string, name: string): EncryptionOptions {
   })
   const [first] = pairs
   if (!first) throw invalid(`${name} holds no key`)
+  const twice = pairs.find(([id, key], i) => pairs.slice(0, i).some(([other, former]) => other === id && former !== key))
+  if (twice) throw invalid(`${name} has two keys of the id ${twice[0]}`, 'Give each an id of its own: a record knows its key by more than the id')
   return { keys: Object.fromEntries(pairs), current: first[0] }
 }
 
