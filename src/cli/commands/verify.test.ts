@@ -37,6 +37,23 @@ const contentOf = (file: string): Record<string, string> =>
   Object.fromEntries(readdirSync(join(file, '..')).map((name) => [name, readFileSync(join(file, '..', name), 'base64')]))
 
 describe('verify', () => {
+  it.each<[string, RegExp]>([
+    ['journal', /- +file +file .*malformed[^]*r-1 +run +store .*malformed[^]*r-2 +run +store[^]*2 runs, 0 entries/],
+    ['runs_by_status', new RegExp(`- +file +file .*\\n\\n2 runs, ${2 * ENTRIES} entries`)],
+    ['runs', /- +file +file .*malformed[^]*- +file +file +the runs cannot be listed[^]*0 runs/],
+  ])('goes on where SQLite cannot read a page of %s, and says which runs that hurts', async (table, words) => {
+    const file = await storeWith('PRAGMA wal_checkpoint(TRUNCATE)')
+    const database = new DatabaseSync(file)
+    const { root } = database.prepare('SELECT rootpage AS root FROM sqlite_master WHERE name = ?').get(table) as { root: number }
+    const { size } = database.prepare('SELECT page_size AS size FROM pragma_page_size').get() as { size: number }
+    database.close()
+    const bytes = readFileSync(file)
+    bytes[(root - 1) * size]! ^= 0x40
+    writeFileSync(file, bytes)
+    expect(await command(['verify', '--store', file])).toMatchObject({ code: 1, out: expect.stringMatching(words) })
+    if (table === 'runs') expect(await command(['verify', 'r-1', '--store', file])).toMatchObject({ code: 1, out: expect.stringMatching(/the runs cannot be listed/) })
+  })
+
   it('says that all is well, and of how much', async () => {
     const file = await storeWith()
     expect(await command(['verify', '--store', file])).toEqual({ code: 0, err: '', out: `all is well: 2 runs, ${2 * ENTRIES} entries, ${2 * EVERY_MESSAGE.length} messages\n` })
@@ -56,6 +73,10 @@ describe('verify', () => {
     ['an owner that is none', `UPDATE runs SET owner = '{garb' WHERE key = 1`, 'r-1 +run +row +the run\'s row names an owner that is none: "\\{garb"; until its lease ends'],
     ['a lease of centuries', `UPDATE runs SET owner = '{"pid":1,"host":"h"}', lease_until = 9999999999999 WHERE key = 1`, 'r-1 +run +row +the run\'s row says that its lease ends in the year 2286'],
     ['a message that is gone', 'DELETE FROM inbox WHERE run = 1 AND seq = 1', 'r-1 +message 2 +inbox +message 1 is missing'],
+    ['a run whose id is none', `UPDATE runs SET run_id = x'c328' WHERE key = 1`, '- +file +file +row 1 of table runs has no id: its journal is that of run "r-1", which nobody finds'],
+    ['a run without an id', `UPDATE runs SET run_id = x'' WHERE key = 2`, '- +file +file +row 2 of table runs has no id: its journal is that of run "r-2"'],
+    ['a row that knows of fewer entries', 'UPDATE runs SET last_seq = 5 WHERE key = 1', `r-1 +run +row +the run's row knows of 5 entries, the journal has ${ENTRIES}`],
+    ['a row that knows of fewer messages', 'UPDATE runs SET inbox_seq = 1 WHERE key = 1', `r-1 +run +row +the run's row knows of 1 messages, its inbox has ${EVERY_MESSAGE.length}`],
     ['a journal without its run', `PRAGMA foreign_keys = OFF; INSERT INTO journal VALUES (9, 1, '{}', '')`, '- +file +file +row \\d+ of table journal belongs to no run'],
   ])('names the place of %s, exits with 1 and changes nothing', async (_, damage, line) => {
     const file = await storeWith(damage)

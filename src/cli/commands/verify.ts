@@ -1,7 +1,7 @@
 /** `holdfast verify` */
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { HoldfastError } from '../../errors.ts'
+import { HoldfastError, withoutAdvice } from '../../errors.ts'
 import { verifyStored } from '../../journal/verify.ts'
 import type { Finding as RunFinding } from '../../journal/verify-run.ts'
 import { checkRunId } from '../../runner/options.ts'
@@ -69,10 +69,12 @@ async function reportOf(io: Io, file: string, runId: string | undefined, progres
   try {
     const findings: Finding[] = []
     const ofFile = (message: string): void => void findings.push({ runId: null, seq: null, type: 'file', message })
-    if (runId === undefined) for (const message of await sqliteFileFaults(file)) ofFile(message)
+    if (runId === undefined) for (const message of await faultsOf(file)) ofFile(message)
     const { runIds: all, faults } = await sqliteRunIds(file)
-    if (runId === undefined) for (const message of faults) ofFile(message)
-    const runIds = runId === undefined ? all : [all.find((id) => id === runId) ?? unknownRun(runId)]
+    const runIds = runId === undefined ? all : all.filter((id) => id === runId)
+    if (runIds.length === 0 && runId !== undefined && faults.length === 0) unknownRun(runId)
+    // One that is not found may be among those that cannot be listed.
+    if (runId === undefined || runIds.length === 0) for (const message of faults) ofFile(message)
     let entries = 0
     let messages = 0
     for (const [i, each] of runIds.entries()) {
@@ -85,6 +87,16 @@ async function reportOf(io: Io, file: string, runId: string | undefined, progres
     return { ok: findings.length === 0, runs: runIds.length, entries, messages, findings, advice: adviceFor(findings.map(({ type }) => type)) }
   } finally {
     await store.close()
+  }
+}
+
+/** Where SQLite cannot even look through the file that is one finding: which runs it is about, each says for itself. */
+async function faultsOf(file: string): Promise<readonly string[]> {
+  try {
+    return await sqliteFileFaults(file)
+  } catch (error) {
+    if (HoldfastError.isInstance(error) && error.code === 'STORE_CORRUPT') return [withoutAdvice(error)]
+    throw error
   }
 }
 
