@@ -198,20 +198,23 @@ describe('a decision about one payment that stands where another one stood', () 
   })
 })
 
-describe.each(['tool', 'step'] as const)('two payments by a %s that were made, and whose conversation or place is another one now', (by) => {
+describe.each(['tool', 'step'] as const)('two payments by a %s that were made, before what comes first became something else', (by) => {
   it('are each answered with what they gave', async () => {
     const { paid, pay } = desk(by)
     const fail = failingOnce()
-    let place: string = 'a'
+    let isOld = true
     const agent = defineAgent('a', async (run) => {
-      const told = await run.branch(place, async () => [await pay(run, 'A'), await pay(run, 'B')])
+      if (!isOld) await run.read('new', { input: 1 }, () => 1)
+      const told = [await pay(run, 'A'), await pay(run, 'B')]
       fail()
       return told
     })
     const runner = createRunner({ agents: [agent], store: memoryStore(), ...quick })
     await expect(runner.run(agent, 1, { runId: 'r' })).rejects.toThrow(/later/)
-    place = 'b'
-    const second = await runner.resolve('r', waitingIn(await runner.resume('r')), 'reuse', { resume: true })
+    isOld = false
+    const first = await runner.resume('r')
+    expect(first).toMatchObject({ reasons: [{ type: 'repeat', effects: [expect.anything(), expect.anything()] }] })
+    const second = await runner.resolve('r', waitingIn(first), 'reuse', { resume: true })
     expect(await runner.resolve('r', waitingIn(second!), 'reuse', { resume: true })).toEqual({ status: 'completed', result: ['paid A', 'paid B'] })
     expect(paid).toHaveLength(2)
   })

@@ -98,4 +98,28 @@ export const decisions: readonly Mutant[] = [
     edits: [{ from: 'if (drive && repaired.length > 0)', to: 'if (drive && repaired.length < 0)' }],
     caughtBy: { file: 'test/acceptance/orphans.test.ts', name: 'is refused by the AI SDK before a model is asked, and repaired by repairMessages, without the tool' },
   },
+  {
+    name: 'a reason of an older start',
+    rule: 'R6',
+    wrong: 'What was found out of one start is taken for a decision about a newer one.',
+    file: 'src/runner/resolve.ts',
+    edits: [{ from: '    if (again) throw', to: '    if (again && !again) throw' }],
+    caughtBy: { file: 'test/left-at-that.test.ts', name: 'is refused: what was found out says nothing of the newer start' },
+  },
+  {
+    name: 'a policy for resumes within an attempt',
+    rule: 'R6',
+    wrong: 'What an earlier try of its surroundings was told to be unknown runs again at once, because a resume may do so.',
+    file: 'src/replay/machine.ts',
+    edits: [{ from: "if (end?.outcome.type === 'unknown') return", to: "if (end?.outcome.type === 'unknown' && !effect) return" }],
+    caughtBy: { file: 'test/nested.test.ts', name: 'is told what that one was told, also that nobody knows, whatever becomes of doubts on a resume: rerun' },
+  },
+  {
+    name: 'a doubt told again and again',
+    rule: 'R6',
+    wrong: 'A doubt is told each time that it is looked at.',
+    file: 'src/run/drive.ts',
+    edits: [{ from: '    if (this.#doubts.get(ref.id) === cause) return\n', to: '' }],
+    caughtBy: { file: 'test/doubt.test.ts', name: 'is told once an attempt, however much goes on beside it' },
+  },
 ]

@@ -50,4 +50,12 @@ export const fingerprint: readonly Mutant[] = [
     edits: [{ from: '!CACHE_SETTINGS.has(name)', to: '!CACHE_SETTINGS.has(`not ${name}`)' }],
     caughtBy: { file: 'src/ai-sdk/provider-options.test.ts', name: 'openai.promptCacheKey does not' },
   },
+  {
+    name: 'results in the order in which they came',
+    rule: 'R8',
+    wrong: 'A conversation is another one where results of calls that ran side by side came in another order.',
+    file: 'src/ai-sdk/conversation.ts',
+    edits: [{ from: 'content.length < 2 ? content : content.toSorted(', to: 'content.length < 1e9 ? content : content.toSorted(' }],
+    caughtBy: { file: 'src/ai-sdk/conversation.test.ts', name: 'count in whatever order they came, with whose they are' },
+  },
 ]

@@ -93,4 +93,28 @@ export const moved: readonly Mutant[] = [
     edits: [{ from: "if ([...context.underWay].some((step) => approvalOf(step) === approval)) return { type: 'hold' }", to: '' }],
     caughtBy: { file: 'test/approval.test.ts', name: 'lets one call run, side by side: both are told what came of it' },
   },
+  {
+    name: 'reuse of the newest, whosever it is',
+    rule: 'R5',
+    wrong: 'A payment is answered with what another one gave, because that is the newest.',
+    file: 'src/runner/resolve.ts',
+    edits: [{ from: 'withResult.findLast((effect) => effect.fingerprint === fingerprint) ?? ', to: '' }, { from: 'withResult.findLast((effect) => turnOf(effect.step.id) === turnOf(step)) ?? ', to: '' }],
+    caughtBy: { file: 'test/elsewhere.test.ts', name: 'are each answered with what they gave' },
+  },
+  {
+    name: 'made, but asked about as in doubt',
+    rule: 'R5',
+    wrong: 'That the very same was made already is not told where something else is in doubt.',
+    file: 'src/effects/guard.ts',
+    edits: [{ from: 'if (doubtful.length > 0 && made.length === 0) return', to: 'if (doubtful.length > 0) return' }],
+    caughtBy: { file: 'test/elsewhere.test.ts', name: 'is asked about as what was made, not as what nobody knows' },
+  },
+  {
+    name: 'a branch of an earlier try kept',
+    rule: 'R5',
+    wrong: 'What an earlier try of its surroundings has opened is not superseded, and answers for another step.',
+    file: 'src/replay/machine.ts',
+    edits: [{ from: 'this.#branches.get(path)?.parent !== branch)', to: '!this.#branches.has(path))' }],
+    caughtBy: { file: 'test/nested.test.ts', name: 'is another step, and is not answered with what the first try was told' },
+  },
 ]
