@@ -16,4 +16,5 @@ it('a command repeats where the run is', () => {
   expect(showCommand('t-1', { store: 'runs.db' })).toBe('holdfast show t-1 --store runs.db')
   expect(resumeCommand('t-1', { module: './agents.ts' })).toBe('holdfast resume t-1 --module ./agents.ts')
   expect(resumeCommand('t-1', { store: 'runs.db' })).toBe('holdfast resume t-1')
+  expect(resumeCommand('t-1', {}, 'stalled')).toBe('holdfast resume t-1 --force')
 })

@@ -1,5 +1,6 @@
 /** The commands that take a run further, exactly as they can be typed. */
 import type { Choice } from '../journal/entry.ts'
+import type { RunStatus } from '../journal/store.ts'
 
 export type { Choice }
 
@@ -26,8 +27,9 @@ export const CHOICES_BEFORE: Readonly<Record<Choice, string>> = {
 export const resolveCommand = (runId: string, step: string, choice: Choice, place: Place): string =>
   join('holdfast resolve', quoted(runId), quoted(step), choice === 'result' ? `--result '{"your":"JSON"}'` : `--${choice}`, flags(place))
 
-/** `resume` needs the agents, so a module; where only a store was named, the user has to say which. */
-export const resumeCommand = (runId: string, { module }: Place): string => join('holdfast resume', quoted(runId), flags(module === undefined ? {} : { module }))
+/** `resume` needs the agents, so a module; where only a store was named, the user has to say which. A stalled run is driven on with `--force` alone. */
+export const resumeCommand = (runId: string, { module }: Place, status?: RunStatus): string =>
+  join('holdfast resume', quoted(runId), status === 'stalled' ? '--force' : '', flags(module === undefined ? {} : { module }))
 
 export const showCommand = (runId: string, place: Place): string => join('holdfast show', quoted(runId), flags(place))
 

@@ -67,5 +67,5 @@ export async function stall(store: Store, row: RunRow, { type, attempts, step }:
   const advice = type === 'died'
     ? 'Find out what ends the process'
     : 'Something that the handler looks up outside of steps gets into the conversation: record it with run.read(name, fn)'
-  return new HoldfastError('RUN_STALLED', `run "${row.runId}" is stalled: ${what}`, { runId: row.runId, advice: `${advice}, then resume it with { force: true }` })
+  return new HoldfastError('RUN_STALLED', `run "${row.runId}" is stalled: ${what}`, { runId: row.runId, advice: `${advice}, then resume it with { force: true }, or holdfast resume ${row.runId} --force` })
 }

@@ -120,7 +120,7 @@ export function runView({ row: given, entries, owner, inbox = [], place, now = -
     decisions,
     unread: Math.max(0, row.inboxSeq - taken),
     waits,
-    resume: canGoOn ? resumeCommand(runId, place) : null,
+    resume: canGoOn ? resumeCommand(runId, place, status) : null,
   }
 }
 
