@@ -25,8 +25,8 @@ export async function readJournal(store: Store, row: RunRow): Promise<Journal> {
   const ends = journal.tip.seq
   if (ends > row.lastSeq) {
     // Another one may have written meanwhile; then the row knows of it by now.
-    const { lastSeq } = (await store.get(runId)) ?? row
-    if (ends > lastSeq) throw damaged(runId, lastSeq + 1, `the run's row knows of ${lastSeq} entries, and the journal has ${ends}: nothing can be written behind them`)
+    const newer = await store.get(runId)
+    if (newer && ends > newer.lastSeq) throw damaged(runId, newer.lastSeq + 1, `the run's row knows of ${newer.lastSeq} entries, and the journal has ${ends}: nothing can be written behind them`)
   }
   if (ends >= Math.max(1, row.lastSeq)) return journal
   if (!(await store.get(runId))) throw new HoldfastError('UNKNOWN_RUN', `run "${runId}" was removed meanwhile`, { runId, advice: 'Look at list()' })
