@@ -118,7 +118,7 @@ const askedCall = ({ toolCallId, toolName, input }: Call, secrets: Secrets | und
 /** Of arguments that are JSON text; text that is none is compared as it is. */
 function fingerprintOfText(input: string, secrets: Secrets | undefined): string {
   try {
-    return fingerprint(input.trim() === '' ? {} : JSON.parse(input), secrets) ?? hash(input)
+    return fingerprint(input.trim() === '' ? {} : JSON.parse(input), secrets) ?? hash(secrets?.hide(input) ?? input)
   } catch {
     return hash(secrets?.hide(input) ?? input)
   }

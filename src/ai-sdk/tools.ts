@@ -127,8 +127,7 @@ function toolSpec(
       kind: 'tool',
       name,
       place: { type: 'call', callId: call.toolCallId, ...approvalOf(call), ...(policy.idempotent && { mayRepeat: true }) },
-      // A call is known by the response that asked for it: arguments that a schema turned into something without a fingerprint do not matter.
-      fingerprint: fingerprint(input, drive.attempt.secrets) ?? hash('no fingerprint'),
+      fingerprint: fingerprint(input, drive.attempt.secrets) ?? printOfAsked(drive, branch, name, call.toolCallId, input),
       hasInput: true,
       ...(effectKey !== undefined && { content: effectKey }),
       ...(hasEffects && {
@@ -147,6 +146,23 @@ function toolSpec(
     reconcile: policy.reconcile,
     afterError: policy.afterError,
     settleAfterMs: policy.settleAfterMs,
+  }
+}
+
+/**
+ * Of arguments that a schema turned into something without a fingerprint: what the model asked with. Two calls are not the same because
+ * both have none, so of a call that no response asks for, it is what JSON says of it.
+ */
+function printOfAsked({ machine, attempt: { secrets } }: Drive, branch: string, name: string, callId: string, input: unknown): string {
+  const hide = (text: string): string => secrets?.hide(text) ?? text
+  return machine.askedWith(branch, hide(callId), hide(name)) ?? hash('no fingerprint', hide(jsonOf(input)))
+}
+
+function jsonOf(input: unknown): string {
+  try {
+    return JSON.stringify(input) ?? typeof input
+  } catch {
+    return typeof input
   }
 }
 

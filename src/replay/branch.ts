@@ -250,6 +250,12 @@ export class Branch {
     return taken.id
   }
 
+  /** The fingerprint of the arguments that a call was asked with, which is not claimed yet: by the newest response that asks for its id. */
+  askedWith(callId: string, tool: string): string | undefined {
+    const calls = (this.#asked.get(callId) ?? []).flat().filter((call) => call.tool === tool)
+    return calls.at(-1)?.fingerprint
+  }
+
   /** The call of this id that was claimed last: it was asked for, and no newer response asks for the id again. */
   takenCall(callId: string): string | undefined {
     return this.#taken.get(callId)

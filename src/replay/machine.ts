@@ -184,6 +184,11 @@ export class Machine {
     this.#order.giveUp()
   }
 
+  /** The fingerprint of what a call that can be claimed was asked with; undefined: nothing in the branch asks for it. */
+  askedWith(branch: string, callId: string, tool: string): string | undefined {
+    return this.#branches.get(branch)?.askedWith(callId, tool)
+  }
+
   /** A model response is handed out: its calls can be claimed in its branch. */
   register(ticket: Ticket, asked: readonly AskedCall[]): void {
     ticket.within.register(ticket.ref.id, asked)
