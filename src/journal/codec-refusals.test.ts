@@ -122,6 +122,8 @@ describe('a value beyond the limit is refused with its size', () => {
 
   it('stops fingerprinting what shares its parts exponentially often', () => {
     const value = nested(60, (part) => [part, part])
-    expect(caught(() => canonical(value)).code).toBe('VALUE_TOO_LARGE')
+    const error = caught(() => canonical(value, 'input'))
+    expect(error.code).toBe('VALUE_TOO_LARGE')
+    expect(error.message).toMatch(/^input is too large to compare: more than 134217728 characters, .*Keep large data elsewhere and pass a reference to it/)
   })
 })

@@ -65,10 +65,12 @@ export function guarded<T>(place: Place, walk: () => T): T {
   } catch (error) {
     if (!(error instanceof Refusal)) throw notStorable(`${place.path()} cannot be read`, error)
     throw error.code === 'VALUE_TOO_LARGE'
-      ? new HoldfastError('VALUE_TOO_LARGE', `${place.path(0)} ${error.message}`)
+      ? new HoldfastError('VALUE_TOO_LARGE', `${place.path(0)} ${error.message}`, { advice: ELSEWHERE })
       : notStorable(`${place.path()} ${error.message}`)
   }
 }
+
+const ELSEWHERE = 'Keep large data elsewhere and pass a reference to it'
 
 export function notStorable(message: string, cause?: unknown): HoldfastError {
   const advice = 'Use plain data, Date, BigInt, Map, Set, typed arrays, URL, RegExp or Error'
@@ -80,7 +82,7 @@ export function tooLarge(path: string, size: number | undefined, maxBytes: numbe
   const takes = size === undefined ? 'takes more bytes than a text can hold' : `takes ${size} bytes as JSON`
   const limit = maxBytes === undefined ? '' : `, the limit is ${maxBytes}`
   return new HoldfastError('VALUE_TOO_LARGE', path + ' ' + takes + limit, {
-    advice: `Keep large data elsewhere and pass a reference to it, or raise the limit (${option} of createRunner)`,
+    advice: `${ELSEWHERE}, or raise the limit (${option} of createRunner)`,
   })
 }
 
