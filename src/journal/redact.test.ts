@@ -49,6 +49,14 @@ describe('a path', () => {
     expect(show({ text }, 'from.password')).toEqual({ text })
   })
 
+  const json = JSON.stringify
+  it.each<[string, string, string]>([
+    ['at a path that leads through texts', json({ customer: json({ email: 'a@b', name: 'A' }), email: 'c@d' }), json({ customer: json({ email: '[redacted]', name: 'A' }), email: 'c@d' })],
+    ['with nothing to mask', ` { "a": "{ \\"b\\": 1 }", "c": "\\"d\\"", "e": "{ no JSON" } `, ` { "a": "{ \\"b\\": 1 }", "c": "\\"d\\"", "e": "{ no JSON" } `],
+  ])('reaches into JSON text %s', (_what, text, shown) => {
+    expect(show({ input: text }, 'password', 'customer.email')).toEqual({ input: shown })
+  })
+
   it('masks what is shared in one place and not in the other', () => {
     const shared = { email: 'a@b' }
     expect(show({ sender: shared, customer: shared, again: { customer: shared } }, 'customer.email')).toEqual({ sender: { email: 'a@b' }, customer: { email: '[redacted]' }, again: { customer: { email: '[redacted]' } } })
@@ -84,6 +92,12 @@ describe('what is shown of a run', () => {
     expect(shown).toMatchObject({ step: { id: '0/c:4242424242424242' }, fingerprint: '1234567890123456' })
     expect(decode(shown.outcome.value)).toEqual({ at: new Date(0), password: '[redacted]', note: '[redacted] {{secret:KEY}}' })
     expect(decode(shown.input)).toEqual({ password: '[redacted]' })
+  })
+
+  it('is an entry whose texts are masked also where they hold JSON in JSON', () => {
+    const text = (password: string): string => JSON.stringify({ deep: JSON.stringify({ password }) })
+    const [{ entry: shown }] = redaction.entries([{ seq: 3, entry: { ...entry, input: encode({ call: JSON.stringify([{ input: text('hunter2') }]) }) } }]) as [Placed & { entry: { input: unknown } }]
+    expect(decode(shown.input)).toEqual({ call: JSON.stringify([{ input: text('[redacted]') }]) })
   })
 
   it('is an event with its messages, result and error masked, and its ids as they are', () => {
