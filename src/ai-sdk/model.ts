@@ -129,6 +129,7 @@ function warnOfRepair(drive: Drive, conversation: Conversation): void {
 }
 
 async function request(drive: Drive, spec: StepSpec): Promise<{ readonly response: RecordedResponse; readonly step: string }> {
+  if (spec.claim.effect && spec.claim.fingerprint === null) throw unrecordable(spec.label)
   let step = ''
   const response = (await drive.perform({
     ...spec,
@@ -141,6 +142,12 @@ async function request(drive: Drive, spec: StepSpec): Promise<{ readonly respons
   if (id !== undefined) drive.blame.rememberResponse(id, step)
   return { response, step }
 }
+
+/** It would be in doubt for ever, and be taken for any other that has none. */
+const unrecordable = (label: string): HoldfastError =>
+  new HoldfastError('VALUE_NOT_STORABLE', `${label} offers tools that the provider executes, and holds what has no fingerprint: what came of it could not be recorded`, {
+    advice: "Leave functions, instances of classes and cycles out of its messages, tools and options, or say { providerTools: 'read-only' } of the model",
+  })
 
 /** What is asked, with a result for each call of its conversation. */
 function read(

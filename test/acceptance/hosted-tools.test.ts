@@ -171,4 +171,16 @@ describe('a request with hosted tools', () => {
     expect(await runner.resume('r')).toMatchObject({ status: 'suspended', reasons: [{ type: 'in-doubt', effects: ['0'] }] })
     expect(model.requests).toHaveLength(1)
   })
+
+  it.each(['doGenerate', 'doStream'] as const)('that has no fingerprint is refused before it is sent: what came of it could not be recorded (%s)', async (how) => {
+    const model = testModel(() => ({ text: 'x' }))
+    const tools: LanguageModelV4CallOptions['tools'] = [{ type: 'provider', id: 'test.run_code', name: 'run_code', args: { onResult: () => {} } }]
+    const agent = defineAgent('a', async (run) => {
+      const answer = await run.model(model)[how]({ ...byHand, tools })
+      if ('stream' in answer) for await (const part of answer.stream) if (part.type === 'error') throw part.error
+    })
+    const runner = createRunner({ agents: [agent], store: memoryStore(), ...quick })
+    await expect(runner.run(agent, {}, { runId: 'r' })).rejects.toMatchObject({ code: 'VALUE_NOT_STORABLE', message: expect.stringMatching(/test\/model offers tools that the provider executes.*has no fingerprint.*Leave/) })
+    expect(model.requests).toHaveLength(0)
+  })
 })
