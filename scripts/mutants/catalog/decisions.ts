@@ -23,7 +23,7 @@ export const decisions: readonly Mutant[] = [
     rule: 'R6',
     wrong: 'A decision that is given with its reason is taken for the call that has its id by now.',
     file: 'src/runner/resolve.ts',
-    edits: [{ from: '(asked.fingerprint !== question.fingerprint || asked.tool !== question.effect.name)', to: '!asked.step' }],
+    edits: [{ from: '(asked.fingerprint !== question.fingerprint || asked.tool !== question.effect.name)', to: '(!asked.step)' }],
     caughtBy: { file: 'test/elsewhere.test.ts', name: 'is taken, and is refused where the id has become that of another call' },
   },
   {
