@@ -198,11 +198,6 @@ export class Attempt {
     return isNotDoneBelievable({ ownerGone, leaseEnded, settleAfterMs, now }) || leaseEnded + settleAfterMs
   }
 
-  /** Whether the step was replayed or recorded in this attempt. */
-  hasRecord(step: string): boolean {
-    return this.#counted.has(step)
-  }
-
   /** A step driven again counts once. */
   countReplayed(kind: StepKind, step: string): void {
     if (this.#counted.has(step)) return

@@ -29,6 +29,9 @@ export async function record(
     if (ref.kind === 'model') drive.unrecordedResponses.add(ref.id)
     return drive.ended(ticket, end, undefined)
   }
+  // A try that was left, or an earlier drive, may come to its end after the one that counts: of two results the first one stands (C20).
+  const first = ticket.record?.end ? undefined : attempt.history.records.get(ref.id)
+  if (first?.end && !effect) return drive.ended(ticket, { outcome: first.end.outcome, asked: first.asked }, first.end.seq)
   if (spec.hasInside) drive.noteLeft(ticket)
   const entry: NewEntry = {
     type: 'step-ended',
@@ -63,8 +66,7 @@ export async function record(
     const message = `${spec.label} ended, but the store refused its record: ${messageOf(error)}`
     // Its outcome cannot be made durable, so it cannot be announced; its `started` stands, and with it the doubt.
     if (effect) return drive.hold(ticket, { type: 'not-recorded', step: ref.id, message })
-    // A later try of what it stands in has its record: nothing is missed.
-    if (!attempt.hasRecord(ref.id)) attempt.notRecorded('NOT_RECORDED', message, ref.id)
+    attempt.notRecorded('NOT_RECORDED', message, ref.id)
     attempt.budget.unrecorded(measured.usage)
     if (ref.kind === 'model') drive.unrecordedResponses.add(ref.id)
   }
