@@ -17,7 +17,7 @@ describe('the house', () => {
   })
 
   it('waits, tells the time and is random in core alone, and prints nothing by itself', () => {
-    expect(strayWords(shipped)).toEqual([])
+    expect(strayWords(sources.filter(({ path }) => !path.endsWith('.test.ts')))).toEqual([])
   })
 
   it('has no file over 400 lines', () => {

@@ -163,18 +163,24 @@ describe('a payment inside of an agent that ends without it, after a deploy', ()
   })
 })
 
+/** A is paid, and the run has failed behind it: what `list` holds is paid from now on, in a row. */
+async function paidA() {
+  const { paid, pay } = desk('step')
+  const fail = failingOnce()
+  const list = ['A']
+  const agent = defineAgent('a', async (run) => {
+    for (const what of list) await pay(run, what)
+    fail()
+  })
+  const runner = createRunner({ agents: [agent], store: memoryStore(), ...quick })
+  await expect(runner.run(agent, 1, { runId: 'r' })).rejects.toThrow(/later/)
+  return { paid, list, runner }
+}
+
 describe('a decision about one payment that stands where another one stood', () => {
   it.each(['rerun', { result: 'by hand' }, 'reuse'] as const)('says nothing of that one: %j', async (decision) => {
-    const { paid, pay } = desk('step')
-    const fail = failingOnce()
-    let list = ['A']
-    const agent = defineAgent('a', async (run) => {
-      for (const what of list) await pay(run, what)
-      fail()
-    })
-    const runner = createRunner({ agents: [agent], store: memoryStore(), ...quick })
-    await expect(runner.run(agent, 1, { runId: 'r' })).rejects.toThrow(/later/)
-    list = ['B', 'A']
+    const { paid, list, runner } = await paidA()
+    list.splice(0, 1, 'B', 'A')
     expect(await runner.resume('r')).toMatchObject({ status: 'suspended', reasons: [{ type: 'repeat', step: '0~1', effects: ['0'] }] })
     expect(await runner.resolve('r', '0~1', decision, { resume: true })).toMatchObject({ status: 'suspended', reasons: [{ type: 'repeat', step: '1', effects: ['0'] }] })
     expect(await runner.resolve('r', '1', 'reuse', { resume: true })).toMatchObject({ status: 'completed' })
@@ -182,16 +188,8 @@ describe('a decision about one payment that stands where another one stood', () 
   })
 
   it('lets what asks for something else again go on without another question', async () => {
-    const { paid, pay } = desk('step')
-    const fail = failingOnce()
-    let list = ['A']
-    const agent = defineAgent('a', async (run) => {
-      for (const what of list) await pay(run, what)
-      fail()
-    })
-    const runner = createRunner({ agents: [agent], store: memoryStore(), ...quick })
-    await expect(runner.run(agent, 1, { runId: 'r' })).rejects.toThrow(/later/)
-    list = ['B', 'C', 'D']
+    const { paid, list, runner } = await paidA()
+    list.splice(0, 1, 'B', 'C', 'D')
     await runner.resume('r')
     expect(await runner.resolve('r', '0~1', 'rerun', { resume: true })).toMatchObject({ status: 'completed' })
     expect(paid.map(({ what }) => what)).toEqual(['A', 'B', 'C', 'D'])
@@ -241,17 +239,9 @@ describe('a payment that was made, beside one that was killed in the middle, aft
 
 describe('a decision that is given with the reason it was asked for with', () => {
   it('is taken, and is refused where the id has become that of another call', async () => {
-    const { paid, pay } = desk('step')
-    const fail = failingOnce()
-    let list = ['A']
-    const agent = defineAgent('a', async (run) => {
-      for (const what of list) await pay(run, what)
-      fail()
-    })
-    const runner = createRunner({ agents: [agent], store: memoryStore(), ...quick })
-    await expect(runner.run(agent, 1, { runId: 'r' })).rejects.toThrow(/later/)
+    const { paid, list, runner } = await paidA()
     const reasonFor = async (what: string) => {
-      list = [what]
+      list.splice(0, list.length, what)
       const outcome = await runner.resume('r')
       const [reason] = outcome.status === 'suspended' ? outcome.reasons : []
       if (reason?.type !== 'repeat') throw new Error(`it does not wait: ${JSON.stringify(outcome)}`)

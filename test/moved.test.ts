@@ -64,24 +64,30 @@ describe('the idempotency key', () => {
   })
 })
 
+/** The keys of the refunds that a model asks for, `asked` of them in each response; the first one has thrown, and was not done. */
+async function keysOf(asked: readonly number[]): Promise<readonly string[]> {
+  const keys: string[] = []
+  const model = testModel((turn) => (turn < asked.length ? { calls: Array.from({ length: asked[turn]! }, (_, i) => ({ id: `c${turn}${i}`, tool: 'refund', input: { order: 7 } })) } : { text: 'done' }))
+  const { agent, runner } = scene(async (run) => {
+    const tools = run.tools({
+      refund: tool({
+        inputSchema: z.object({ order: z.number() }),
+        execute: async () => {
+          keys.push(currentStep()!.idempotencyKey)
+          if (keys.length === 1) throw Object.assign(new Error('socket hang up'), { code: 'ECONNRESET' })
+          return 'refunded'
+        },
+      }),
+    }, { refund: { reconcile: async () => ({ status: 'not-done' }) } })
+    return (await generateText({ model: run.model(model), tools, prompt: 'x', stopWhen: stepCountIs(5) })).text
+  })
+  expect(await runner.run(agent, 1, { runId: 'r' })).toEqual({ status: 'completed', result: 'done' })
+  return keys
+}
+
 describe('the idempotency key of a call that asks once more for what was done', () => {
   it('is another one, also where the first was not done at first: it is another refund', async () => {
-    const keys: string[] = []
-    const model = testModel((turn) => (turn < 3 ? { calls: [{ id: `c${turn}`, tool: 'refund', input: { order: 7 } }] } : { text: 'done' }))
-    const { agent, runner } = scene(async (run) => {
-      const tools = run.tools({
-        refund: tool({
-          inputSchema: z.object({ order: z.number() }),
-          execute: async () => {
-            keys.push(currentStep()!.idempotencyKey)
-            if (keys.length === 1) throw Object.assign(new Error('socket hang up'), { code: 'ECONNRESET' })
-            return 'refunded'
-          },
-        }),
-      }, { refund: { reconcile: async () => ({ status: 'not-done' }) } })
-      return (await generateText({ model: run.model(model), tools, prompt: 'x', stopWhen: stepCountIs(5) })).text
-    })
-    expect(await runner.run(agent, 1, { runId: 'r' })).toEqual({ status: 'completed', result: 'done' })
+    const keys = await keysOf([1, 1, 1])
     expect(keys).toHaveLength(3)
     expect(keys[1]).toBe(keys[0])
     expect(keys[2]).not.toBe(keys[0])
@@ -90,22 +96,7 @@ describe('the idempotency key of a call that asks once more for what was done', 
 
 describe('two calls that ask at once for what was not done', () => {
   it('are two effects: one of them has the key of the first, and the other one of its own', async () => {
-    const keys: string[] = []
-    const model = testModel((turn) => (turn < 2 ? { calls: Array.from({ length: turn + 1 }, (_, i) => ({ id: `c${turn}${i}`, tool: 'refund', input: { order: 7 } })) } : { text: 'done' }))
-    const { agent, runner } = scene(async (run) => {
-      const tools = run.tools({
-        refund: tool({
-          inputSchema: z.object({ order: z.number() }),
-          execute: async () => {
-            keys.push(currentStep()!.idempotencyKey)
-            if (keys.length === 1) throw Object.assign(new Error('socket hang up'), { code: 'ECONNRESET' })
-            return 'refunded'
-          },
-        }),
-      }, { refund: { reconcile: async () => ({ status: 'not-done' }) } })
-      return (await generateText({ model: run.model(model), tools, prompt: 'x', stopWhen: stepCountIs(5) })).text
-    })
-    expect(await runner.run(agent, 1, { runId: 'r' })).toEqual({ status: 'completed', result: 'done' })
+    const keys = await keysOf([1, 2])
     expect(keys).toHaveLength(3)
     expect(new Set(keys).size).toBe(2)
     expect(keys.slice(1)).toContain(keys[0])

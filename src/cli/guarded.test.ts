@@ -1,37 +1,22 @@
 /** What the command line shows of secrets, of what is redacted, and of an encrypted store. */
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { fileURLToPath } from 'node:url'
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { beforeEach, describe, expect, it, vi } from 'vitest'
 import { command } from './fixtures/test-io.ts'
+import { again, eachInItsOwn, fixture } from './fixtures/workplace.ts'
 
-const module = ['--module', fileURLToPath(new URL('./fixtures/guarded.ts', import.meta.url))]
+const module = ['--module', fixture('guarded')]
 const SECRET = 'sk_live_4eC39HqLyjWD'
 const KEYS = `k1:${Buffer.alloc(32, 1).toString('base64')}`
 const start = ['run', 'leak', '--id', 'r', '--input', '{"email":"me@home"}', ...module]
 let folder: string
 let store: string
 
-beforeEach(() => {
-  vi.resetModules()
-  folder = mkdtempSync(join(tmpdir(), 'holdfast-cli-'))
-  store = join(folder, 'runs.db')
-  vi.stubEnv('FIXTURE_STORE', store)
-  vi.stubEnv('FIXTURE_SECRET', SECRET)
-})
-afterEach(() => {
-  vi.unstubAllEnvs()
-  rmSync(folder, { recursive: true, force: true })
-})
+eachInItsOwn((place) => ({ folder, store } = place))
+beforeEach(() => void vi.stubEnv('FIXTURE_SECRET', SECRET))
 
 const bytesOf = (path: string): string => readdirSync(path).map((name) => readFileSync(join(path, name), 'latin1')).join('\n')
-
-async function again(...args: Parameters<typeof command>): ReturnType<typeof command> {
-  vi.resetModules()
-  return command(...args)
-}
 
 describe('with secrets and redact', () => {
   it.each([['show', 'r'], ['show', 'r', '--json'], ['show', 'r', '--raw'], ['list', '--json']])('%s %s %s of the module masks both; by the store alone, secrets have their names', async (...argv) => {

@@ -12,7 +12,7 @@ export type Place = Readonly<Partial<Record<'store' | 'module', string>>>
 export const CHOICES: Readonly<Record<Choice, string>> = {
   result: 'it happened, and this is what it gave',
   reuse: 'it happened: use what the earlier call gave',
-  skip: 'leave it: the model is told that its outcome is unknown',
+  skip: 'leave it: its caller is told that its outcome is unknown',
   rerun: 'it did not happen, or may happen once more',
 }
 
@@ -20,7 +20,7 @@ export const CHOICES: Readonly<Record<Choice, string>> = {
 export const CHOICES_BEFORE: Readonly<Record<Choice, string>> = {
   result: 'do not make this call: it is answered with this',
   reuse: 'do not make this call: it is answered with what the earlier one gave',
-  skip: 'do not make this call: the model is told that its outcome is unknown',
+  skip: 'do not make this call: its caller is told that its outcome is unknown',
   rerun: 'make this call',
 }
 

@@ -1,37 +1,19 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { fileURLToPath } from 'node:url'
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { beforeEach, describe, expect, it, vi } from 'vitest'
 import { COMMANDS } from './commands.ts'
 import { command, testIo } from './fixtures/test-io.ts'
+import { again, eachInItsOwn, fixture } from './fixtures/workplace.ts'
 import { main } from './main.ts'
 
-const fixture = (name: string): string => fileURLToPath(new URL(`./fixtures/${name}.ts`, import.meta.url))
 const desk = ['--module', fixture('desk')]
 /** A line with the code, and one with what to do, where the first does not say that. */
 const says = (code: string): unknown => expect.stringMatching(new RegExp(`^holdfast: ${code}: .+\\n(  .+\\n)?$`))
 let folder: string
 let store: string
 
-beforeEach(() => {
-  // A command closes its runner: the next one loads the module anew.
-  vi.resetModules()
-  folder = mkdtempSync(join(tmpdir(), 'holdfast-cli-'))
-  store = join(folder, 'runs.db')
-  vi.stubEnv('FIXTURE_STORE', store)
-  vi.stubEnv('FIXTURE_EFFECTS', join(folder, 'effects'))
-})
-afterEach(() => {
-  vi.unstubAllEnvs()
-  rmSync(folder, { recursive: true, force: true })
-})
-
-async function again(...args: Parameters<typeof command>): ReturnType<typeof command> {
-  vi.resetModules()
-  return command(...args)
-}
+eachInItsOwn((place) => ({ folder, store } = place))
 
 describe('bad input of run', () => {
   it.each<[string, string, string[]]>([

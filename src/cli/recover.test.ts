@@ -1,31 +1,15 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { command, testIo } from './fixtures/test-io.ts'
+import { again, eachInItsOwn, fixture } from './fixtures/workplace.ts'
 import { main } from './main.ts'
 
-const desk = ['--module', fileURLToPath(new URL('./fixtures/desk.ts', import.meta.url))]
+const desk = ['--module', fixture('desk')]
 let folder: string
 let store: string
 
-beforeEach(() => {
-  vi.resetModules()
-  folder = mkdtempSync(join(tmpdir(), 'holdfast-cli-recover-'))
-  store = join(folder, 'runs.db')
-  vi.stubEnv('FIXTURE_STORE', store)
-  vi.stubEnv('FIXTURE_EFFECTS', join(folder, 'effects'))
-})
-afterEach(() => {
-  vi.unstubAllEnvs()
-  rmSync(folder, { recursive: true, force: true })
-})
-
-async function again(...args: Parameters<typeof command>): ReturnType<typeof command> {
-  vi.resetModules()
-  return command(...args)
-}
+eachInItsOwn((place) => ({ folder, store } = place))
 
 const effects = (): string[] => readFileSync(join(folder, 'effects'), 'utf8').trim().split('\n').toSorted()
 

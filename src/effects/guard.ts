@@ -167,7 +167,7 @@ function blockersOf(ledger: Ledger, call: GuardedCall, context: GuardContext): E
   return [...new Set([...ledger.standing(call.ref), ...context.elsewhere])].filter((effect) => {
     if (effect.step.id === call.step || context.taken.effects.has(effect.step.id)) return false
     if (effect.passed && effect.fingerprint !== call.fingerprint && !call.policy.keyed) return false
-    // Its own call has come back and is settled, by a decision or by running again, before this call or after it: two that were
+    // Its own call has come back and runs again, by a decision or its policy, before this call or after it: two that were
     // interrupted side by side must not wait for each other.
     if (isExpected(effect) && !context.isUnclaimed(effect.step.id) && isSettledByItsCall(ledger, effect, call.policy)) return false
     if (isInDoubt(effect, context.isRunning)) return !(effect.superseded && call.policy.allowRepeat === true)
@@ -177,7 +177,7 @@ function blockersOf(ledger: Ledger, call: GuardedCall, context: GuardContext): E
 
 function isSettledByItsCall(ledger: Ledger, effect: Effect, policy: EffectPolicy): boolean {
   const decided = decisionAbout(ledger, effect.step.id, { isTaken: () => false })
-  return decided ? decided.decision.type === 'rerun' || decided.decision.type === 'result' : policy.onIncomplete === 'rerun'
+  return decided ? decided.decision.type === 'rerun' : policy.onIncomplete === 'rerun'
 }
 
 /**

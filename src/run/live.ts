@@ -5,7 +5,6 @@ import { isExpected } from '../effects/doubt.ts'
 import type { Effect } from '../effects/ledger.ts'
 import { decode } from '../journal/codec.ts'
 import type { AskedCall, DoubtCause, Outcome, SuspendReason } from '../journal/entry.ts'
-import type { NewEntry } from '../journal/writer.ts'
 import { HoldfastError } from '../errors.ts'
 import { execute, type Execution, type TryContext } from '../reliability/index.ts'
 import type { Ticket } from '../replay/claim.ts'
@@ -14,13 +13,14 @@ import { effectAfter } from './after-error.ts'
 import { inContext } from './current.ts'
 import type { Drive } from './drive.ts'
 import { askOf, delayed, driveAgain, noteHint, noteWait, notTriedAgain, notYet, retryOf, tooLate, type FailedExecution } from './long-wait.ts'
-import { failed, isLost, isTooLarge, messageOf, skippedOutcome, stored, unknown, unknownOutcome } from './outcome.ts'
+import { failed, isLost, messageOf, skippedOutcome, stored, unknown, unknownOutcome } from './outcome.ts'
 import { mayBeLost, presume } from './presume.ts'
-import { consumed, encodedInput, modelParts, record, recordName } from './record.ts'
+import { record } from './record.ts'
 import { onLate, reconcile } from './settle.ts'
 import { readable } from './readable.ts'
 import { ofStep, type StepSpec } from './step.ts'
 import { dueAt, stillOnItsWay, waitReason } from './wait-reason.ts'
+import { writeAhead } from './write-ahead.ts'
 
 export async function performLive(drive: Drive, ticket: Ticket, spec: StepSpec): Promise<void> {
   const { attempt } = drive
@@ -97,27 +97,7 @@ async function start(drive: Drive, ticket: Ticket, spec: StepSpec, consumes: Con
   const reached = attempt.budget.start(ticket.ref, spec.hasInside && !effect && attempt.history.childrenOf(ticket.ref.id).length > 0)
   if (reached) return drive.end({ type: 'limit', reached, label: spec.label, step: ticket.ref.id })
   if (effect) {
-    const started: NewEntry = {
-      type: 'step-started',
-      step: ticket.ref,
-      fingerprint: spec.claim.fingerprint ?? '',
-      ...drive.machine.rangeOf(ticket),
-      idempotencyKey,
-      effect: { name: effect.name, key: effect.key },
-      ...encodedInput(spec),
-      ...modelParts(spec),
-    }
-    drive.taken.keys.add(idempotencyKey)
-    try {
-      await attempt.writeStep([...consumed(ticket.ref.id, consumes), started], recordName(spec, ticket.ref.id))
-      drive.taken.keys.delete(idempotencyKey)
-    } catch (error) {
-      if (isLost(error)) return attempt.abort(error)
-      // Its input is: it is not called, and its caller is told.
-      if (isTooLarge(error)) return record(drive, ticket, spec, { outcome: failed(error), asked: [] }, { tries: 0, ms: 0 }, consumes)
-      // Refused write-ahead: the code is not called (R2). The run waits for a store that takes the record.
-      return drive.hold(ticket, { type: 'not-recorded', step: ticket.ref.id, message: `${spec.label} was not started: ${messageOf(error)}` })
-    }
+    if (!(await writeAhead(drive, ticket, spec, { idempotencyKey, consumes }))) return
     if (drive.isOver || !attempt.options.lease.check() || attempt.budget.over) return notCalled(drive, ticket)
   }
   // What it stands in has timed out meanwhile, or ended without it.

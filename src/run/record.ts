@@ -31,7 +31,10 @@ export async function record(
   }
   // A try that was left, or an earlier drive, may come to its end after the one that counts: of two results the first one stands (C20).
   const first = ticket.record?.end ? undefined : attempt.history.records.get(ref.id)
-  if (first?.end && !effect) return drive.ended(ticket, { outcome: first.end.outcome, asked: first.asked }, first.end.seq)
+  if (first?.end && !effect) {
+    attempt.budget.unrecorded(measured.usage)
+    return drive.ended(ticket, { outcome: first.end.outcome, asked: first.asked }, first.end.seq)
+  }
   if (spec.hasInside) drive.noteLeft(ticket)
   const entry: NewEntry = {
     type: 'step-ended',

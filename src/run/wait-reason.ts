@@ -26,7 +26,7 @@ export function waitReason(drive: Drive, { ref, claim }: Ticket, spec: StepSpec,
   const what = isBehind
     ? `${label} (${ref.id}) was not started: it waits for the outcome of ${which}, which nobody knows${presumedText(ref.id, effects.map(callOf))}. Settle that first, this one then goes on by itself`
     : why === 'repeat'
-      ? repeatText(label, effects)
+      ? repeatText(label, ids, (id) => history.ledger.effects.get(id)?.state === 'completed')
       : `${isItself ? '' : `${label} (${ref.id}) was not started: `}nobody knows whether ${label} (${which}) took effect${presumedText(ref.id, effects.map(callOf))}`
   return {
     type: why,
@@ -43,10 +43,9 @@ export function waitReason(drive: Drive, { ref, claim }: Ticket, spec: StepSpec,
 }
 
 /** Others that nobody knows of may stand in its way beside what was made. */
-function repeatText(label: string, effects: readonly Effect[]): string {
-  const idsOf = (some: readonly Effect[]): string => some.map(({ step }) => step.id).join(', ')
-  const [made, doubtful] = [effects.filter(({ state }) => state === 'completed'), effects.filter(({ state }) => state !== 'completed')]
-  return `${label} would repeat an effect that was made already (${idsOf(made)})${doubtful.length > 0 ? `; nobody knows whether ${idsOf(doubtful)} took effect` : ''}`
+export function repeatText(label: string, effects: readonly string[], isMade: (id: string) => boolean): string {
+  const [made, doubtful] = [effects.filter(isMade), effects.filter((id) => !isMade(id))]
+  return `${label} would repeat an effect that was made already (${made.join(', ')})${doubtful.length > 0 ? `; nobody knows whether ${doubtful.join(', ')} took effect` : ''}`
 }
 
 function settleIt(runId: string, { id, kind }: Ticket['ref'], choices: readonly Choice[]): string {

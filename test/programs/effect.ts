@@ -17,6 +17,8 @@ export interface Body {
 }
 
 export async function perform({ session, position, does, key, output, repeatable }: Body): Promise<unknown> {
+  // What goes on in a paused process up to the next seam is what it did right before.
+  if (session.isPaused) session.imminent.add(position)
   if ((await session.cross('before body')) || session.frozen) return never()
   const { world } = session
   const start = world.start(session, position, key)

@@ -45,6 +45,8 @@ export class Session {
   onClose: () => void = () => {}
   /** Positions whose code ran in this process. */
   readonly live = new Set<string>()
+  /** Positions whose code was about to be called when the process was paused: that it still is called is what nobody can keep it from (R18). */
+  readonly imminent = new Set<string>()
   /** Positions that got an end in this process. */
   readonly ended = new Set<string>()
   /** By step id as the library tells it in this process, the position. */

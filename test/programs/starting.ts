@@ -8,7 +8,7 @@ export function judgeStart(world: World, session: Session, call: Call, key: stri
   if (session.zombie) {
     // What a process that was paused does is harmless as long as it has no effects, and nobody else owns the run.
     const { owner } = world
-    if (!repeatable && owner !== session) world.violate('zombie', `${session.name} starts ${position} although ${owner?.name} owns the run`)
+    if (!repeatable && owner !== session && !session.imminent.has(position)) world.violate('zombie', `${session.name} starts ${position} although ${owner?.name} owns the run`)
     return
   }
   const { authorised } = call

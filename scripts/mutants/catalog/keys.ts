@@ -30,8 +30,8 @@ export const keys: readonly Mutant[] = [
     name: 'one key for two at once',
     rule: 'R6',
     wrong: 'Two calls that ask at once for what was not done run under one key: the second of them is taken for the first.',
-    file: 'src/run/live.ts',
-    edits: [{ from: 'drive.taken.keys.add(idempotencyKey)', to: '' }],
+    file: 'src/run/write-ahead.ts',
+    edits: [{ from: 'taken.keys.add(idempotencyKey)', to: '' }],
     caughtBy: { file: 'test/moved.test.ts', name: 'are two effects: one of them has the key of the first, and the other one of its own' },
   },
   {

@@ -70,7 +70,7 @@ export const values: readonly Mutant[] = [
     name: 'too large an input is run',
     rule: 'R14',
     wrong: 'The run waits for a store that takes the record of an input that is too large.',
-    file: 'src/run/live.ts',
+    file: 'src/run/write-ahead.ts',
     edits: [{ from: 'if (isTooLarge(error))', to: 'if (isTooLarge(error) && isLost(error))' }],
     caughtBy: { file: 'test/sizes.test.ts', name: 'an input of a step with effects that is too large: VALUE_TOO_LARGE with step, size and limit, its code is not called, the run goes on' },
   },

@@ -7,7 +7,7 @@ export const writeAhead: readonly Mutant[] = [
     rule: 'R2',
     wrong: 'A step with effects is called without a record that it starts.',
     file: 'src/run/live.ts',
-    edits: [{ from: 'if (effect) {\n    const started', to: 'if (effect && !effect) {\n    const started' }],
+    edits: [{ from: 'if (!(await writeAhead(', to: 'if (!effect && !(await writeAhead(' }],
     caughtBy: { file: 'test/doubt.test.ts', name: 'waits, names the call and the ways out, and has called nothing' },
   },
   {
@@ -15,15 +15,15 @@ export const writeAhead: readonly Mutant[] = [
     rule: 'R2',
     wrong: 'The code is called while its record is still on its way.',
     file: 'src/run/live.ts',
-    edits: [{ from: 'await attempt.writeStep([...consumed(ticket.ref.id, consumes), started], recordName(spec, ticket.ref.id))', to: 'attempt.write([...consumed(ticket.ref.id, consumes), started]).catch(() => {})' }],
+    edits: [{ from: 'if (!(await writeAhead(drive, ticket, spec, { idempotencyKey, consumes }))) return', to: 'void writeAhead(drive, ticket, spec, { idempotencyKey, consumes })' }],
     caughtBy: { file: 'test/doubt.test.ts', name: 'before the write-ahead record: the tool was not called, and is called once (R2)' },
   },
   {
     name: 'refused write-ahead ignored',
     rule: 'R2',
     wrong: 'When the store refuses the record, the code is called all the same.',
-    file: 'src/run/live.ts',
-    edits: [{ from: "return drive.hold(ticket, { type: 'not-recorded', step: ticket.ref.id, message: `${spec.label} was not started", to: "attempt.emit({ type: 'warning', code: 'NOT_RECORDED', message: `${spec.label} was not started" }],
+    file: 'src/run/write-ahead.ts',
+    edits: [{ from: 'else await drive.hold(', to: 'else void (' }, { from: 'return false', to: 'return !isLost(error) && !isTooLarge(error)' }],
     caughtBy: { file: 'test/durable.test.ts', name: 'is not called; the run waits, and goes on when the store takes it (R2)' },
   },
   {

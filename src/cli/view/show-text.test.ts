@@ -59,7 +59,7 @@ describe('show', () => {
             started 1970-01-01 00:00:09Z, idempotency key key 1/c:b
           it happened, and this is what it gave:
             holdfast resolve r-1 1/c:b --result '{"your":"JSON"}'
-          leave it: the model is told that its outcome is unknown:
+          leave it: its caller is told that its outcome is unknown:
             holdfast resolve r-1 1/c:b --skip
           it did not happen, or may happen once more:
             holdfast resolve r-1 1/c:b --rerun
@@ -86,7 +86,7 @@ describe('show', () => {
             started 1970-01-01 00:00:03Z, idempotency key key 0/c:a
           do not make this call: it is answered with this:
             holdfast resolve r-1 2/c:b --result '{"your":"JSON"}'
-          do not make this call: the model is told that its outcome is unknown:
+          do not make this call: its caller is told that its outcome is unknown:
             holdfast resolve r-1 2/c:b --skip
           make this call:
             holdfast resolve r-1 2/c:b --rerun
@@ -100,7 +100,7 @@ describe('show', () => {
             started 1970-01-01 00:00:05Z, idempotency key key b:y#0/0
           it happened, and this is what it gave:
             holdfast resolve r-1 b:y#0/0 --result '{"your":"JSON"}'
-          leave it: the model is told that its outcome is unknown:
+          leave it: its caller is told that its outcome is unknown:
             holdfast resolve r-1 b:y#0/0 --skip
           it did not happen, or may happen once more:
             holdfast resolve r-1 b:y#0/0 --rerun

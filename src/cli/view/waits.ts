@@ -5,6 +5,7 @@ import type { Placed } from '../../journal/chain.ts'
 import { decode } from '../../journal/codec.ts'
 import type { CallInQuestion, Choice, Decision, SuspendReason } from '../../journal/entry.ts'
 import type { History } from '../../replay/history.ts'
+import { repeatText } from '../../run/wait-reason.ts'
 import { presumedText } from '../../run/lost-part.ts'
 import { resolveCommand, type Place } from '../hint.ts'
 
@@ -72,7 +73,7 @@ export function waitView(runId: string, reason: SuspendReason, history: History 
 function messageOf({ type, step, tool, effects, first, hasInside }: Question, calls: readonly CallView[], history: History | undefined): string {
   const others = effects.filter((id) => id !== step).join(', ')
   const presumed = presumedText(step, calls)
-  if (type === 'repeat') return `"${tool}" would repeat an effect that was made already (${others})`
+  if (type === 'repeat') return repeatText(`"${tool}"`, effects, (id) => history === undefined || history.ledger.effects.get(id)?.state === 'completed')
   if (first) return `"${tool}" was not started: it waits for the outcome of ${others}, which nobody knows${presumed}. Settle that first, this one then goes on by itself`
   if (!effects.includes(step)) return `"${tool}" was not started: nobody knows whether "${tool}" (${others}) took effect${presumed}`
   const inside = hasInside || (history && [...history.recordsBelow(step)].some((id) => id !== step))

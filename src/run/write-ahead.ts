@@ -1,0 +1,43 @@
+/** A step with effects is written down before its code is called (R2). */
+import type { Consumption } from '../effects/guard.ts'
+import type { Ticket } from '../replay/claim.ts'
+import type { Drive } from './drive.ts'
+import { failed, isLost, isTooLarge, messageOf } from './outcome.ts'
+import { consumed, encodedInput, modelParts, record, recordName } from './record.ts'
+import type { StepSpec } from './step.ts'
+
+/** `presumed`: it may have been started in a part of the journal that was lost. */
+interface Start {
+  readonly idempotencyKey: string
+  readonly consumes?: Consumption
+  readonly presumed?: true
+}
+
+/** Resolves to whether it stands in the journal now; where it does not, the code is not called, and everybody has been told. */
+export async function writeAhead(drive: Drive, ticket: Ticket, spec: StepSpec, { idempotencyKey, consumes = { effects: [], decisions: [] }, presumed }: Start): Promise<boolean> {
+  const { attempt, machine, taken } = drive
+  const { name, key } = spec.claim.effect!
+  taken.keys.add(idempotencyKey)
+  try {
+    await attempt.writeStep([...consumed(ticket.ref.id, consumes), {
+      type: 'step-started',
+      step: ticket.ref,
+      fingerprint: spec.claim.fingerprint ?? '',
+      ...machine.rangeOf(ticket),
+      idempotencyKey,
+      effect: { name, key },
+      ...encodedInput(spec),
+      ...modelParts(spec),
+      ...(presumed && { presumed }),
+    }], recordName(spec, ticket.ref.id))
+    taken.keys.delete(idempotencyKey)
+    return true
+  } catch (error) {
+    if (isLost(error)) attempt.abort(error)
+    // Its input is: its caller is told.
+    else if (isTooLarge(error)) await record(drive, ticket, spec, { outcome: failed(error), asked: [] }, { tries: 0, ms: 0 }, consumes)
+    // The run waits for a store that takes the record.
+    else await drive.hold(ticket, { type: 'not-recorded', step: ticket.ref.id, message: `${spec.label} was not started: ${messageOf(error)}` })
+    return false
+  }
+}
