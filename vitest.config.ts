@@ -14,7 +14,8 @@ export default defineConfig({
     pool: 'forks',
     // Many wait for processes that they start: by default one processor is left free.
     maxWorkers: '100%',
-    testTimeout: 20_000,
+    // Only to end what hangs: machines differ much in speed.
+    testTimeout: 60_000,
     // A run that a test let die loses its lease half a minute later, in the middle of another test: nobody waits for it any more.
     onUnhandledError: (error) => (error as { code?: unknown }).code !== 'LEASE_LOST',
     projects: [

@@ -2,7 +2,6 @@
  * A process that works on a store for `processes.test.ts`: it gets one order by message and answers when it has carried it out.
  * JavaScript, so that it is not built into the package.
  */
-import { setTimeout } from 'node:timers/promises'
 import { sqliteStore } from '../sqlite.ts'
 
 const T0 = 1_700_000_000_000
@@ -55,20 +54,30 @@ const orders = {
     return tokens
   },
 
-  /** Appends batches of three large entries for ever, telling the seq of each that was acknowledged; with a pause after each. */
-  async appendForEver({ file, runId, pauseMs = 0 }) {
-    const store = sqliteStore(file)
-    await store.open()
-    await store.create({ runId, agent: 'victim', threadId: null, createdAt: T0, entries: [] })
-    const { token: expectedToken, lastSeq } = await store.get(runId)
-    const token = await store.take(runId, { expectedToken, owner: 'victim', leaseUntil: T0 + 60_000, now: T0 })
-    for (let seq = lastSeq; ; seq += 3) {
-      const entries = [1, 2, 3].map((n) => entry(seq + n, `${seq + n} ${'x'.repeat(100_000)}`))
-      await store.append(runId, { token, entries, now: T0 })
-      process.send({ acknowledged: seq + 3 })
-      if (pauseMs > 0) await setTimeout(pauseMs)
-    }
+  /** Appends one batch of three large entries; the file stays open for the next. */
+  async appendLarge({ file, runId }) {
+    open ??= await openLarge(file, runId)
+    const { lastSeq } = await open.store.get(runId)
+    const entries = [1, 2, 3].map((n) => entry(lastSeq + n, `${lastSeq + n} ${'x'.repeat(100_000)}`))
+    await open.store.append(runId, { token: open.token, entries, now: T0 })
+    return lastSeq + 3
   },
+
+  /** Such batches for ever, telling the seq of each that was acknowledged. */
+  async appendForEver(order) {
+    for (;;) process.send({ acknowledged: await orders.appendLarge(order) })
+  },
+}
+
+/** @type {{ store: import('../../journal/store.ts').Store, token: number } | undefined} */
+let open
+
+async function openLarge(file, runId) {
+  const store = sqliteStore(file)
+  await store.open()
+  await store.create({ runId, agent: 'victim', threadId: null, createdAt: T0, entries: [] })
+  const { token } = await store.get(runId)
+  return { store, token: await store.take(runId, { expectedToken: token, owner: 'victim', leaseUntil: T0 + 60_000, now: T0 }) }
 }
 
 process.on('message', async (order) => {
