@@ -16,15 +16,15 @@ export interface DecidedCall {
 }
 
 export interface DecisionContext {
-  /** Decisions that are being used up. */
-  readonly isTaken: (inbox: number) => boolean
+  /** Decisions that are not to be had: they are being used up, or do not answer this call. */
+  readonly isTaken: (decision: TakenDecision) => boolean
   /** Nothing can be asked for under this path any more. */
   readonly isGone: (step: string) => boolean
 }
 
 /** The newest decision about the step itself. */
 export const decisionAbout = (ledger: Ledger, step: string, { isTaken }: Pick<DecisionContext, 'isTaken'>): TakenDecision | undefined =>
-  ledger.decisions.findLast((d) => !d.consumed && d.step === step && !isTaken(d.inbox))
+  ledger.decisions.findLast((d) => !d.consumed && d.step === step && !isTaken(d))
 
 /** Whether a decision says something of an effect: it had started by then; and what was to be done in doubt is void where it is known since (C20). */
 export const holdsFor = ({ decision, since }: TakenDecision, { startedSeq, settledSeq }: Effect): boolean =>
@@ -42,7 +42,7 @@ export function clearedBy(decision: TakenDecision, blockers: readonly Effect[]):
  * same turn, or the only call that it can be: of the same response, with the same arguments. When in doubt whose it is, nobody has it.
  */
 export function decisionFor(ledger: Ledger, call: DecidedCall, blockers: readonly Effect[], context: DecisionContext): TakenDecision | undefined {
-  const open = ledger.decisions.filter((d) => !d.consumed && !context.isTaken(d.inbox) && sameEffect(d.effect, call.ref) && clearedBy(d, blockers).length > 0)
+  const open = ledger.decisions.filter((d) => !d.consumed && !context.isTaken(d) && sameEffect(d.effect, call.ref) && clearedBy(d, blockers).length > 0)
   const own = open.findLast((d) => isAbout(d, call) || (blockers.some((b) => b.step.id === d.step && !isExpected(b)) && mayAnswer(d, call)))
   if (own) return own
   const astray = open.filter((d) => !ledger.effects.has(d.step) && context.isGone(d.step) && asksTheSame(d, call))
@@ -55,7 +55,7 @@ export function decisionFor(ledger: Ledger, call: DecidedCall, blockers: readonl
 
 /** The newest decision about a call that never started: it is carried out whether or not something still stands in its way. */
 export const decisionOf = (ledger: Ledger, call: DecidedCall, { isTaken }: Pick<DecisionContext, 'isTaken'>): TakenDecision | undefined =>
-  ledger.decisions.findLast((d) => !d.consumed && !isTaken(d.inbox) && isAbout(d, call))
+  ledger.decisions.findLast((d) => !d.consumed && !isTaken(d) && isAbout(d, call))
 
 /** What somebody said of one call is no answer to another one, with other arguments: it may only let that start. */
 const mayAnswer = (taken: TakenDecision, call: DecidedCall): boolean => taken.decision.type === 'rerun' || asksTheSame(taken, call)

@@ -71,7 +71,7 @@ class World {
   #call(id: string, n: number, policy: EffectPolicy): void {
     const verdict = guard(
       this.ledger,
-      { step: id, branch: '', ref: effectOf(n), fingerprint: argsOf(n), policy },
+      { step: id, branch: '', ref: effectOf(n), fingerprint: argsOf(n), policy, changedAt: 0 },
       { isRunning: (step) => this.facts.get(step)?.open === 'running', asked: this.asked, taken: { effects: new Set(), decisions: new Set() }, isGone: () => false, isUnclaimed: () => false, elsewhere: [], underWay: new Set() },
     )
     this.verdicts.push(verdict.type)

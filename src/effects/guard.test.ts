@@ -57,10 +57,10 @@ class Scene {
   readonly unclaimed = new Set<string>()
   /** What other calls are using up. */
   readonly taken = { effects: new Set<string>(), decisions: new Set<number>() }
-  ask(step: string, { args = 'order 1', key = '', ...policy }: { args?: string; key?: string } & Partial<EffectPolicy> = {}): GuardVerdict {
+  ask(step: string, { args = 'order 1', key = '', changedAt = 0, ...policy }: { args?: string; key?: string; changedAt?: number } & Partial<EffectPolicy> = {}): GuardVerdict {
     return guard(
       this.ledger,
-      { step, branch: '', ref: { name: 'refund', key }, fingerprint: args, policy: { onIncomplete: 'refuse', allowRepeat: false, keyed: false, ...policy } },
+      { step, branch: '', ref: { name: 'refund', key }, fingerprint: args, policy: { onIncomplete: 'refuse', allowRepeat: false, keyed: false, ...policy }, changedAt },
       { isRunning: (id) => this.running.has(id), asked: this.asked, taken: this.taken, isGone: (step) => this.gone.has(step), isUnclaimed: (step) => this.unclaimed.has(step), elsewhere: this.elsewhere.map((id) => this.ledger.effects.get(id)!), underWay: this.underWay },
     )
   }
@@ -226,6 +226,15 @@ describe('a call while the same effect is in doubt (C27, C28)', () => {
     expect(scene().doubtful('a').doubtful('b').decided('a', 'rerun').decided('b', 'rerun').ask('c')).toEqual(startOf(['b', 'a'], [2, 1]))
     expect(scene().doubtful('a').doubtful('b').decided('c', 'rerun').ask('c')).toEqual(startOf(['a'], [1]))
   })
+
+  it.each([['a result', RESULT, 'wait'], ['what an earlier one gave', REUSE, 'wait'], ['rerun', 'rerun', 'start'], ['skip', 'skip', 'skip']] as const)(
+    'that says nothing of what it asks for, and follows what may be another result since it was decided about: %s is %s then',
+    (_, decision, verdict) => {
+      const decided = scene().started('a').decided('b', decision)
+      expect(decided.ask('b', { changedAt: 999 }).type).toBe(decision === 'rerun' || decision === 'skip' ? verdict : 'answer')
+      expect(decided.ask('b', { changedAt: 1_001 }).type).toBe(verdict)
+    },
+  )
 
   it('uses the decision up once: the call after it waits again', () => {
     const once = scene().doubtful('a').decided('b', 'rerun')

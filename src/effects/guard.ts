@@ -22,6 +22,8 @@ export interface GuardedCall {
   /** Of the arguments. */
   readonly fingerprint: string
   readonly policy: EffectPolicy
+  /** It says nothing of what it asks for, and follows a result that may be another one since this position: what it was answered with before is no answer. 0: none. */
+  readonly changedAt: number
 }
 
 /** What is used up when the verdict is carried out. */
@@ -75,7 +77,7 @@ function judge(ledger: Ledger, call: GuardedCall, context: GuardContext): GuardV
   const decisions: number[] = []
   const consumes: Consumption = { effects, passed, decisions }
 
-  const deciding: DecisionContext = { isTaken: (inbox) => decisions.includes(inbox) || context.taken.decisions.has(inbox), isGone: context.isGone }
+  const deciding: DecisionContext = { isTaken: (d) => decisions.includes(d.inbox) || context.taken.decisions.has(d.inbox) || (d.since < call.changedAt && isAnswer(d)), isGone: context.isGone }
 
   /** What was known by this position does not hold the call: somebody decided about the call since. */
   let passes = -1
@@ -154,6 +156,8 @@ function judge(ledger: Ledger, call: GuardedCall, context: GuardContext): GuardV
     return { type: 'wait', why: 'repeat', effects: [...new Set([...made, ...doubtful, ...blockers])] }
   }
 }
+
+const isAnswer = ({ decision }: TakenDecision): boolean => decision.type === 'result' || decision.type === 'reuse'
 
 /** A model asks for the same again; a step of the handler at another turn is another intention, also with the same input. */
 const isAskedAgain = ({ step, fingerprint }: Effect, call: GuardedCall): boolean =>

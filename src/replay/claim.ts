@@ -69,6 +69,8 @@ export interface Ticket {
   high: number
   /** There were records inside of it then: an earlier try of it, or attempt, had asked for them. */
   readonly hadInside: boolean
+  /** It says nothing of what it asks for, and the branch had a result that may be another one since this position; 0: not so. */
+  readonly changedAt: number
   /** When it was claimed, in events of the machine. */
   readonly claimedAt: number
   /** The record that answers it; undefined: it runs live. */

@@ -111,7 +111,7 @@ export class Machine {
     if (end?.outcome.type === 'unknown') return { type: 'answer', outcome: end.outcome, consumes: NOTHING }
     return guard(
       this.#history.ledger,
-      { step: ticket.ref.id, branch: ticket.ref.branch, ref: { name: effect.name, key: effect.key }, fingerprint: fingerprint ?? '', policy: effect.policy },
+      { step: ticket.ref.id, branch: ticket.ref.branch, ref: { name: effect.name, key: effect.key }, fingerprint: fingerprint ?? '', policy: effect.policy, changedAt: ticket.changedAt },
       { ...context, isRunning: (step) => this.#running.has(step), isGone: (step) => this.#history.isGone(step), isUnclaimed: (step) => this.isUnclaimed(step), elsewhere: this.#elsewhere(ticket, effect) },
     )
   }
@@ -326,7 +326,7 @@ export class Machine {
   #open(branch: Branch, claim: Claim, ref: Ticket['ref'], record?: StepRecord): Ticket {
     const occurrence = branch.countAsk(claim.kind, claim.name, claim.content ?? claim.fingerprint)
     const ticket: Ticket = {
-      ref, within: branch, claim, carriesOn: claim.model?.carriesOn, occurrence, ...branch.overlap(ref.slot), hadInside: ref.kind !== 'model' && this.#history.hasInside(ref.id), claimedAt: ++this.#event, record, seq: 0, deliveredAt: 0,
+      ref, within: branch, claim, carriesOn: claim.model?.carriesOn, occurrence, ...branch.overlap(ref.slot), hadInside: ref.kind !== 'model' && this.#history.hasInside(ref.id), changedAt: isBlind(claim) ? branch.changedAt : 0, claimedAt: ++this.#event, record, seq: 0, deliveredAt: 0,
     }
     branch.open.add(ticket)
     branch.tickets.push(ticket)

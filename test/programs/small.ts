@@ -42,6 +42,9 @@ export const SMALL: Readonly<Record<string, Program>> = {
   'a step that times out around an effect that goes on': program(
     step('outer', { idempotent: true, inside: seq(read('load'), step('charge', { does: 'late' })) }),
   ),
+  'a step without input that somebody gave a result, behind a read that was not recorded': program(
+    branches(seq({ type: 'wait', ms: 1_500 }, { type: 'chain', read: 'load', step: step('ship') }), step('ship', { does: 'hang-after' })), {}, { refuse: [4] },
+  ),
   'a long Retry-After beside a step': program(branches(loop('a'), step('ship')), { a: [{ ...turn(), fault: { type: 'wait', times: 1 } }] }),
   'requests side by side, asked in another order': program(
     { type: 'asks', asks: [{ prompt: 'one', system: 0 }, { prompt: 'one', system: 1 }, { prompt: 'two', system: 0 }], shuffled: true },
