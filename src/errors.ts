@@ -22,6 +22,8 @@ export type HoldfastErrorCode =
   | 'OUTSIDE_RUN'
   | 'RUN_SUSPENDED'
   | 'NOTHING_TO_RESOLVE'
+  | 'NOTHING_TO_APPROVE'
+  | 'WAIT_INSIDE_EFFECT'
   // endings of a run, a step or an attempt
   | 'RUN_FAILED'
   | 'RUN_BUSY'
@@ -30,6 +32,7 @@ export type HoldfastErrorCode =
   | 'STEP_TIMEOUT'
   | 'RUN_TIMEOUT'
   | 'OUTCOME_UNKNOWN'
+  | 'APPROVAL_DENIED'
   | 'LEASE_LOST'
   | 'CONFIG_CHANGED'
   | 'LIMIT_REACHED'

@@ -16,6 +16,7 @@ export type { Recovered, RecoverOptions } from './runner/recover.ts'
 export type { StartOptions } from './runner/recovery.ts'
 export type { RunStream } from './runner/event-stream.ts'
 export type { Outcome } from './runner/outcome.ts'
+export type { ApprovalReason, ApproveInput, DenyInput } from './runner/approve.ts'
 export type { DecisionInput, WaitingCall } from './runner/resolve.ts'
 export { defineAgent } from './runner/agent.ts'
 export type { Agent } from './runner/agent.ts'
@@ -38,7 +39,7 @@ export type { Recorded, TextResult } from './ai-sdk/result.ts'
 export type { DurableToolsOptions, ToolPolicies } from './ai-sdk/tools.ts'
 export { classifyError, createClassifier } from './reliability/index.ts'
 export type {
-  AfterError, BackoffPolicy, Category, Classification, ClassificationRule, Classifier, ClassifierOptions, DoubtfulCall, FailedTry, ModelPolicy, OnIncompleteTool, Reconciled, RetryEvent,
+  AfterError, ApprovalPolicy, BackoffPolicy, Category, Classification, ClassificationRule, Classifier, ClassifierOptions, DoubtfulCall, FailedTry, ModelPolicy, OnIncompleteTool, Reconciled, RetryEvent,
   RetryPolicy, TimeoutPolicy, ToolPolicy,
 } from './reliability/index.ts'
 export { memoryStore } from './stores/memory.ts'

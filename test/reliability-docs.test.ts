@@ -17,7 +17,7 @@ const RETRY: { readonly [KEY in keyof RetryPolicy]-?: string } = {
 const TIMEOUTS: { readonly [KEY in keyof TimeoutPolicy]-?: string } = { modelMs: 'none', modelFirstPartMs: 'none', modelIdleMs: 'none', toolMs: 'none', toolIdleMs: 'none', runMs: 'none' }
 const TOOL: { readonly [KEY in keyof ToolPolicy]-?: string } = {
   idempotent: 'false', readOnly: 'false', composite: 'false', timeoutMs: '`timeouts.toolMs`', idleTimeoutMs: '`timeouts.toolIdleMs`', retry: 'as the run', onIncompleteTool: 'as the run: refuse',
-  reconcile: '', afterError: 'as the run', effectKey: 'the tool', allowRepeat: 'false', settleAfterMs: '`timeoutMs`, else 60000',
+  reconcile: '', afterError: 'as the run', effectKey: 'the tool', allowRepeat: 'false', settleAfterMs: '`timeoutMs`, else 60000', approval: 'false',
 }
 
 const withPath = (path: string, keys: Readonly<Record<string, string>>): [string, string][] => Object.entries(keys).map(([key, fallback]) => [`${path}${key}`, fallback])

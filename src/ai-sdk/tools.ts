@@ -8,6 +8,7 @@ import { checkToolNames, fixToolPolicy, resolveToolPolicy, type ResolvedToolPoli
 import { isDriving } from '../run/current.ts'
 import type { Drive } from '../run/drive.ts'
 import type { StepContext, StepSpec } from '../run/step.ts'
+import { parsedInput } from './parsed-input.ts'
 import { drain, isAsyncGenerator, isAsyncIterable, Preliminary } from './iterator.ts'
 import { DURABLE, type Locate } from './model.ts'
 import { outside, type OutsidePolicy } from './outside.ts'
@@ -70,6 +71,7 @@ function wrapExecute(name: string, tool: object, execute: Execute, policy: ToolP
   return (input, call) => {
     const at = locate()
     if (!at) {
+      if (policy.approval) return withoutApproval(name, policy, input, () => execute.call(tool, input, call))
       outside(`tool "${name}"`, options, isDriving())
       return execute.call(tool, input, call)
     }
@@ -78,15 +80,29 @@ function wrapExecute(name: string, tool: object, execute: Execute, policy: ToolP
     const resolved = resolveToolPolicy(policy, `tools.${name}`, { retry, timeoutMs: timeouts.toolMs, idleTimeoutMs: timeouts.toolIdleMs, afterError })
     // Preliminary results reach the AI SDK only through an iterable that is returned at once.
     const preliminary = isAsyncGenerator(execute) ? new Preliminary() : undefined
-    const spec = toolSpec(at, name, resolved, input, call, async (context) => {
+    const work = (given: unknown) => async (context: StepContext): Promise<unknown> => {
       const { abortSignal } = call
       const signal = abortSignal ? AbortSignal.any([context.signal, abortSignal]) : context.signal
-      const output = await execute.call(tool, input, { ...call, abortSignal: signal })
+      const output = await execute.call(tool, given, { ...call, abortSignal: signal })
       return isAsyncIterable(output) ? drain(output, (value) => preliminary?.push(value)) : output
-    })
-    const done = at.drive.perform(spec)
+    }
+    const spec = toolSpec(at, name, resolved, input, call, work(input))
+    const done = at.drive.perform(resolved.approval ? { ...spec, approval: { ...resolved.approval, withInput } } : spec)
+
+    async function withInput(changed: unknown): Promise<StepSpec> {
+      const given = await parsedInput(tool, changed)
+      const approved = toolSpec(at!, name, resolved, given, call, work(given))
+      const { claim: { content, fingerprint: print, ...claim } } = approved
+      return { ...approved, claim: { ...claim, fingerprint: spec.claim.fingerprint, content: content ?? print ?? '' } }
+    }
     return preliminary ? preliminary.followedBy(done) : done
   }
+}
+
+/** Nobody can be asked: what needs approval is not called. */
+async function withoutApproval(name: string, { approval }: ToolPolicy<never, unknown>, input: unknown, call: () => unknown): Promise<unknown> {
+  if (typeof approval === 'object' && approval.when && (await approval.when(input as never)) === false) return call()
+  throw new HoldfastError('OUTSIDE_RUN', `tool "${name}" needs approval, and it was called outside of a run, where nobody can be asked`, { advice: 'Call it in a run of a runner that has a store' })
 }
 
 /** A call is known by its id. */

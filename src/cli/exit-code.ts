@@ -7,7 +7,7 @@ import type { Signal } from './io.ts'
 export const EXIT = { done: 0, failed: 1, badInput: 2, suspended: 3, elsewhere: 4, cancelled: 5, store: 6, SIGINT: 130, SIGTERM: 143 } as const
 
 export const EXIT_CODES: readonly (readonly [code: number, meaning: string])[] = [
-  [EXIT.done, 'the run completed; list, show, resolve, salvage: done; recover: no run failed; verify: all is well'],
+  [EXIT.done, 'the run completed; list, show, resolve, approve, deny, salvage: done; recover: no run failed; verify: all is well'],
   [EXIT.failed, 'the run failed (resume drives it again); recover: one failed or could not be driven; verify: something is wrong; or something unexpected happened'],
   [EXIT.badInput, 'bad input, nothing ran: an argument, the module, an unknown run, agent or step; or Node is too old'],
   [EXIT.suspended, 'the run is suspended: it waits for somebody, or for a time'],
@@ -20,7 +20,7 @@ export const EXIT_CODES: readonly (readonly [code: number, meaning: string])[] =
 
 const BAD_INPUT: ReadonlySet<HoldfastErrorCode> = new Set([
   'INVALID_OPTIONS', 'INVALID_POLICY', 'INVALID_RUN_ID', 'MISSING_RUN_ID', 'UNKNOWN_AGENT', 'DUPLICATE_AGENT', 'UNKNOWN_RUN', 'UNKNOWN_STEP',
-  'UNKNOWN_TOOL', 'MISSING_STORE', 'MISSING_PEER', 'RUN_MISMATCH', 'NOTHING_TO_RESOLVE', 'VALUE_NOT_STORABLE', 'VALUE_TOO_LARGE',
+  'UNKNOWN_TOOL', 'MISSING_STORE', 'MISSING_PEER', 'RUN_MISMATCH', 'NOTHING_TO_RESOLVE', 'NOTHING_TO_APPROVE', 'VALUE_NOT_STORABLE', 'VALUE_TOO_LARGE',
   'SECRET_MISSING', 'KEY_MISSING', 'KEY_WRONG',
 ])
 

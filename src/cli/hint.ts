@@ -16,6 +16,9 @@ export const CHOICES: Readonly<Record<Choice, string>> = {
   rerun: 'it did not happen, or may happen once more',
 }
 
+/** What an answer to a call that waits for approval means. */
+export const ANSWERS: Readonly<Record<Answer, string>> = { approve: 'make this call', deny: 'do not make this call: the model is told so' }
+
 /** The same of a call that was never started: it is about making it. */
 export const CHOICES_BEFORE: Readonly<Record<Choice, string>> = {
   result: 'do not make this call: it is answered with this',
@@ -26,6 +29,10 @@ export const CHOICES_BEFORE: Readonly<Record<Choice, string>> = {
 
 export const resolveCommand = (runId: string, step: string, choice: Choice, place: Place): string =>
   join('holdfast resolve', quoted(runId), quoted(step), choice === 'result' ? `--result '{"your":"JSON"}'` : `--${choice}`, flags(place))
+
+export type Answer = 'approve' | 'deny'
+
+export const answerCommand = (runId: string, step: string, answer: Answer, place: Place): string => join(`holdfast ${answer}`, quoted(runId), quoted(step), flags(place))
 
 /** `resume` needs the agents, so a module; where only a store was named, the user has to say which. A stalled run is driven on with `--force` alone. */
 export const resumeCommand = (runId: string, { module }: Place, status?: RunStatus): string =>

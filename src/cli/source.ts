@@ -9,6 +9,7 @@ import type { InboxMessage, RunFilter, RunRow, Store } from '../journal/store.ts
 import { newestTaken } from '../run/inbox.ts'
 import type { Runner } from '../runner/runner.ts'
 import { checkRunId } from '../runner/options.ts'
+import { answer, approvedBy, deniedBy, type ApproveInput, type DenyInput } from '../runner/approve.ts'
 import { decide, type DecisionInput } from '../runner/resolve.ts'
 import { encryptedStore, parseKeys } from '../stores/encrypted.ts'
 import { sqliteStore } from '../stores/sqlite.ts'
@@ -27,6 +28,8 @@ export interface Source {
   /** Messages that the journal has not taken in; undefined: a runner does not tell. */
   inbox(runId: string, after: number): Promise<readonly InboxMessage[] | undefined>
   resolve(runId: string, step: string, decision: DecisionInput): Promise<void>
+  approve(runId: string, step: string, given: ApproveInput): Promise<void>
+  deny(runId: string, step: string, given: DenyInput): Promise<void>
   close(): Promise<void>
 }
 
@@ -48,6 +51,11 @@ export function storeSource(store: Store, now: () => number, secrets?: string): 
       const known = typeof decision === 'object' ? secretsFor(runId, await recordsOf(runId), decision.result, secrets) : decision === 'reuse' ? givenSecrets(secrets) : undefined
       await decide(store, runId, step, decision, now(), known)
     },
+    async approve(runId, step, given) {
+      const known = given.input === undefined ? undefined : secretsFor(runId, await recordsOf(runId), given.input, secrets)
+      await answer(store, runId, step, approvedBy(given), now(), known)
+    },
+    deny: (runId, step, given) => answer(store, runId, step, deniedBy(given), now()),
     close: () => store.close(),
   }
 }
@@ -60,6 +68,8 @@ export function runnerSource(runner: Runner): Source {
     raw: (runId) => runner.history(runId),
     inbox: async () => undefined,
     resolve: async (runId, step, decision) => void (await runner.resolve(runId, step, decision)),
+    approve: async (runId, step, given) => void (await runner.approve(runId, step, given)),
+    deny: async (runId, step, given) => void (await runner.deny(runId, step, given)),
     close: () => runner.close(),
   }
 }

@@ -1,6 +1,9 @@
 /** What a journal is made of. Everything else about a run is derived from its entries. */
 import type { Encoded } from './codec.ts'
 import type { HoldfastErrorCode } from '../errors.ts'
+import type { SuspendReason } from './suspend-reason.ts'
+
+export type { CallInQuestion, Choice, SuspendReason } from './suspend-reason.ts'
 
 /** The format that this build writes. Older ones are migrated on read (`journal/migrate`), newer ones are refused. */
 export const FORMAT = 1
@@ -72,59 +75,16 @@ export type Decision =
   | { readonly type: 'reuse'; readonly value: Encoded }
   | { readonly type: 'result'; readonly value: Encoded }
 
+/** What was answered to a question whether a call may be made. */
+export type ApprovalDecision =
+  /** `input`: it is called with these arguments in place of those that were asked for. */
+  | { readonly type: 'approved'; readonly by?: string; readonly input?: Encoded }
+  | { readonly type: 'denied'; readonly by?: string; readonly reason?: string }
+
 /** How a doubt ended. */
 export type Settlement =
   | { readonly type: 'completed'; readonly outcome: Outcome }
   | { readonly type: 'not-done' }
-
-/** A call that somebody has to find out about, or that waits for that. */
-export interface CallInQuestion {
-  readonly step: string
-  /** Arguments as executed, where they can be stored. */
-  readonly input?: Encoded
-  /** What its code was given to send along; absent: it was never started. */
-  readonly idempotencyKey?: string
-  /** When it was started last, ms since the epoch; absent: never, or nobody knows. */
-  readonly startedAt?: number
-  /** It is only presumed that it was started: it may have been, in a part of the journal that was lost and ended before then (ms since the epoch). */
-  readonly lostBefore?: number
-}
-
-/** What somebody may decide. */
-export type Choice = Decision['type']
-
-/** Why a run waits. */
-export type SuspendReason =
-  | {
-      /** A step in doubt, or a call that would repeat an effect: waits for `resolve`. */
-      readonly type: 'in-doubt' | 'repeat'
-      readonly step: string
-      readonly tool: string
-      readonly message: string
-      /** Fingerprint of the call's arguments. */
-      readonly fingerprint: string
-      /** Steps whose effect is in question. */
-      readonly effects: readonly string[]
-      /** Steps to be settled first: it was never started, and goes on by itself then. Absent: it is for somebody to decide about the step itself. */
-      readonly first?: readonly string[]
-      /** What may be decided about the step; none where others are to be settled first. */
-      readonly choices?: readonly Choice[]
-      /** The calls of `effects`, and that of the step where it was never started. A journal keeps only the latter: it has the others where they started. */
-      readonly calls?: readonly CallInQuestion[]
-      /** It is in doubt itself, and has steps of its own inside. */
-      readonly hasInside?: boolean
-    }
-  | {
-      /** The other side said when it may be asked again: not before `until` (ms since the epoch), in this attempt or another. */
-      readonly type: 'retry-after'
-      readonly step: string
-      readonly message: string
-      readonly until: number
-      /** Tries used so far: the next attempt has the rest of the budget. */
-      readonly tries: number
-    }
-  | { readonly type: 'not-recorded'; readonly step: string; readonly message: string }
-  | { readonly type: 'draining' | 'aborted'; readonly message: string }
 
 /** What happened in one attempt (C21). */
 export interface AttemptSummary {
@@ -274,6 +234,25 @@ export interface DecisionTaken extends At {
   readonly decision: Decision
 }
 
+/** A person is asked whether a call may be made: once, however often the run is resumed. */
+export interface ApprovalAsked extends At {
+  readonly type: 'approval-asked'
+  readonly step: StepRef
+  readonly fingerprint: string
+  /** Arguments as asked for, where they can be stored. */
+  readonly input?: Encoded
+  /** When it counts as denied, ms since the epoch. Absent: never. */
+  readonly expiresAt?: number
+}
+
+export interface ApprovalDecided extends At {
+  readonly type: 'approval-decided'
+  /** Position in the inbox that it came from. Absent: nobody has answered in time. */
+  readonly inbox?: number
+  readonly step: string
+  readonly decision: ApprovalDecision | { readonly type: 'expired' }
+}
+
 /** A decision or an effect's outcome was used up by the start or the answer of `step`. */
 export interface EffectConsumed extends At {
   readonly type: 'consumed'
@@ -338,7 +317,7 @@ export interface Warned extends At {
   readonly step?: string
 }
 
-export type WarningCode = 'NOT_RECORDED' | 'REPEATED_REQUEST' | 'MODEL_NOT_WRAPPED' | 'MISMATCH_ALLOWED' | 'ARGUMENTS_CHANGED' | 'NOT_FINGERPRINTED' | 'RECONCILE_FAILED' | 'AFTER_ERROR_FAILED' | 'RETRY_HOOK_FAILED' | 'MESSAGES_REPAIRED' | 'TOOLS_NOT_WRAPPED' | 'FILE_NOT_KEPT'
+export type WarningCode = 'NOT_RECORDED' | 'REPEATED_REQUEST' | 'MODEL_NOT_WRAPPED' | 'MISMATCH_ALLOWED' | 'ARGUMENTS_CHANGED' | 'NOT_FINGERPRINTED' | 'RECONCILE_FAILED' | 'AFTER_ERROR_FAILED' | 'RETRY_HOOK_FAILED' | 'MESSAGES_REPAIRED' | 'APPROVAL_CONDITION_FAILED' | 'TOOLS_NOT_WRAPPED' | 'FILE_NOT_KEPT'
 
 export type Entry =
   | RunCreated
@@ -351,6 +330,8 @@ export type Entry =
   | Superseded
   | DoubtSettled
   | DecisionTaken
+  | ApprovalAsked
+  | ApprovalDecided
   | EffectConsumed
   | InboxTaken
   | RetryAfter

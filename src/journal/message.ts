@@ -2,7 +2,7 @@
 import { hash } from '../core/hash.ts'
 import { HoldfastError } from '../errors.ts'
 import { encodedFault } from './encoded.ts'
-import { FORMAT, type Decision, type EffectRef, type Settlement } from './entry.ts'
+import { FORMAT, type ApprovalDecision, type Decision, type EffectRef, type Settlement } from './entry.ts'
 import { messageFault } from './schema.ts'
 import type { Secrets } from './secrets.ts'
 import type { InboxMessage } from './store.ts'
@@ -16,6 +16,8 @@ export type Message =
       readonly since: number
       readonly decision: Decision
     }
+  /** To the question at position `question` of the journal. */
+  | { readonly type: 'approval'; readonly step: string; readonly question: number; readonly decision: ApprovalDecision }
   /** The work of a step that was no longer waited for came to an end after its attempt did. */
   | { readonly type: 'late-result'; readonly step: string; readonly settlement: Settlement }
 

@@ -3,7 +3,7 @@
  * the types in entry.ts and message.ts: a field that is added there has to be added here and in docs/format.md.
  */
 import type {
-  AskedCall, AttemptSummary, CallInQuestion, Decision, EffectRef, Entry, KeptFile, LimitsRecord, Outcome, PromptRecord, Settlement, StepRef, StepUsage, SuspendReason,
+  ApprovalDecided, ApprovalDecision, AskedCall, AttemptSummary, CallInQuestion, Decision, EffectRef, Entry, KeptFile, LimitsRecord, Outcome, PromptRecord, Settlement, StepRef, StepUsage, SuspendReason,
 } from './entry.ts'
 import type { Message } from './message.ts'
 import { atLeast, encoded, flag, list, type Look, map, nullable, number, object, oneOf, optional, type Optional, pair, type Shape, text, variants } from './shape.ts'
@@ -39,6 +39,9 @@ const outcome = variants({
 } satisfies Variants<Outcome>)
 
 const decision = variants({ 'rerun': {}, 'skip': {}, 'reuse': { value: encoded }, 'result': { value: encoded } } satisfies Variants<Decision>)
+const answers = { 'approved': { by: optional(text), input: optional(encoded) }, 'denied': { by: optional(text), reason: optional(text) } } satisfies Variants<ApprovalDecision>
+const approval = variants(answers)
+const approvalOrNone = variants({ ...answers, 'expired': {} } satisfies Variants<ApprovalDecided['decision']>)
 const settlement = variants({ 'completed': { outcome }, 'not-done': {} } satisfies Variants<Settlement>)
 
 const call = object({ step: text, input: optional(encoded), idempotencyKey: optional(text), startedAt: optional(number), lostBefore: optional(number) } satisfies Fields<CallInQuestion>)
@@ -49,6 +52,7 @@ const waiting = {
 const reason = variants({
   'in-doubt': waiting,
   'repeat': waiting,
+  'approval': { step: text, tool: text, message: text, fingerprint: text, question: atLeast(1), input: optional(encoded), expiresAt: optional(number) },
   'retry-after': { step: text, message: text, until: number, tries: count },
   'not-recorded': { step: text, message: text },
   'draining': { message: text },
@@ -72,6 +76,8 @@ const ENTRIES: Variants<Entry> = {
   'superseded': { by: oneOf('divergence', 'failure', 'redo', 'live-result'), step: text, reason: text, ids: list(text) },
   'settled': { step: text, by: oneOf('reconcile', 'late-result', 'owner'), settlement },
   'decision': { inbox: atLeast(1), step: text, effect, fingerprint: text, since: position, decision },
+  'approval-asked': { step, fingerprint: text, input: optional(encoded), expiresAt: optional(number) },
+  'approval-decided': { inbox: optional(atLeast(1)), step: text, decision: approvalOrNone },
   'consumed': { step: text, effects: list(text), passed: optional(list(text)), decisions: list(atLeast(1)) },
   'inbox-taken': { seq: atLeast(1), step: optional(text) },
   'retry-after': { step: text, message: text, until: number, tries: count },
@@ -84,6 +90,7 @@ const ENTRIES: Variants<Entry> = {
 
 const MESSAGES: Variants<Message> = {
   'decision': { step: text, effect, fingerprint: text, since: position, decision },
+  'approval': { step: text, question: atLeast(1), decision: approval },
   'late-result': { step: text, settlement },
 }
 

@@ -8,7 +8,7 @@ export type { Ending, ExecuteOptions, Execution, TimeoutEvent } from './execute.
 export { nearestNames } from './nearest.ts'
 export { DEFAULT_RETRY, NO_RETRY, oneTry } from './policy.ts'
 export type {
-  DoubtfulCall, FailedTry, ModelPolicy, OnIncompleteTool, Reconciled, ResolvedRetry, ResolvedToolPolicy, RetryEvent, RetryPolicy, TimeoutPolicy, ToolPolicy,
+  ApprovalPolicy, DoubtfulCall, FailedTry, ModelPolicy, OnIncompleteTool, Reconciled, ResolvedApproval, ResolvedRetry, ResolvedToolPolicy, RetryEvent, RetryPolicy, TimeoutPolicy, ToolPolicy,
 } from './policy.ts'
 export { checkToolNames, fixModelPolicy, fixToolPolicy, resolveRetry, resolveTimeouts, resolveToolPolicy } from './resolve.ts'
 export type { ToolDefaults } from './resolve.ts'

@@ -123,6 +123,23 @@ export type Reconciled<OUTPUT> =
   | { readonly status: 'completed'; readonly output: OUTPUT }
   | { readonly status: 'not-done' }
 
+/** Which calls of a tool a person has to agree to, and for how long it is waited for. */
+export interface ApprovalPolicy<INPUT = unknown> {
+  /**
+   * Whether this call needs it; may be async. Asked once: what it said stands for the call, however often the run is resumed. Where it throws, or says
+   * anything but true or false, somebody is asked, with a warning. Default: each call needs it.
+   */
+  when?(input: INPUT): boolean | PromiseLike<boolean>
+  /** How long an answer is waited for, ms; then the call is denied. Default: for ever. */
+  readonly expiresAfterMs?: number
+}
+
+/** An {@link ApprovalPolicy} with everything filled in. */
+export interface ResolvedApproval {
+  readonly when: ((input: unknown) => unknown) | undefined
+  readonly expiresAfterMs: number | undefined
+}
+
 /**
  * What Holdfast should know about a tool. A tool that says nothing has effects and is not idempotent: it is called at most once.
  *
@@ -167,6 +184,11 @@ export interface ToolPolicy<INPUT = unknown, OUTPUT = unknown> {
   readonly allowRepeat?: boolean
   /** How long after the former owner's lease ended `not-done` is believed, ms. Default: the tool's timeout. */
   readonly settleAfterMs?: number
+  /**
+   * A person has to agree before the call is made: the run waits, for `runner.approve` or `runner.deny`, in this process or another. `true`: to each
+   * call. Default `false`. A denied call is an error that the model reads.
+   */
+  readonly approval?: boolean | ApprovalPolicy<INPUT>
 }
 
 /** A {@link ToolPolicy} with everything filled in. */
@@ -184,4 +206,6 @@ export interface ResolvedToolPolicy {
   readonly effectKey: ((input: unknown) => string) | undefined
   readonly allowRepeat: boolean
   readonly settleAfterMs: number | undefined
+  /** undefined: none is needed. */
+  readonly approval: ResolvedApproval | undefined
 }

@@ -6,7 +6,7 @@ import { checkedClassifier } from './classification/answer.ts'
 import { CATEGORIES, classifyError } from './classification/index.ts'
 import { nearestNames } from './nearest.ts'
 import { DEFAULT_RETRY, oneTry } from './policy.ts'
-import type { ModelPolicy, ResolvedRetry, ResolvedToolPolicy, RetryPolicy, TimeoutPolicy, ToolPolicy } from './policy.ts'
+import type { ApprovalPolicy, ModelPolicy, ResolvedApproval, ResolvedRetry, ResolvedToolPolicy, RetryPolicy, TimeoutPolicy, ToolPolicy } from './policy.ts'
 
 const BACKOFF = { baseMs: number(0), maxMs: number(0), factor: number(1), jitter: oneOf(['full', 'equal', 'none']) }
 
@@ -34,6 +34,8 @@ const TIMEOUTS = { modelMs: duration, modelFirstPartMs: duration, modelIdleMs: d
 
 const MODEL = { retry: retryOrNone, timeoutMs: duration, firstPartTimeoutMs: duration, idleTimeoutMs: duration }
 
+const APPROVAL = { when: callable, expiresAfterMs: duration }
+
 const TOOL = {
   idempotent: flag,
   readOnly: flag,
@@ -47,6 +49,9 @@ const TOOL = {
   effectKey: callable,
   allowRepeat: flag,
   settleAfterMs: number(0),
+  approval: (value: unknown, path: string) => {
+    if (typeof value !== 'boolean') checkObject(value, path, APPROVAL)
+  },
 }
 
 /**
@@ -114,7 +119,7 @@ export interface ToolDefaults {
 export function fixToolPolicy(policy: ToolPolicy<never, unknown> = {}, path = 'tool', hints: Pick<ToolPolicy, 'idempotent' | 'readOnly'> = {}): ToolPolicy<never, unknown> {
   checkObject(policy, path, TOOL)
   const said = given(policy)
-  const { reconcile, afterError, effectKey } = policy
+  const { reconcile, afterError, effectKey, approval } = policy
   const fixed = Object.freeze({
     ...(said.idempotent === false ? {} : hints),
     ...said,
@@ -123,6 +128,7 @@ export function fixToolPolicy(policy: ToolPolicy<never, unknown> = {}, path = 't
     ...(reconcile && { reconcile: reconcile.bind(policy) }),
     ...(afterError && { afterError: afterError.bind(policy) }),
     ...(effectKey && { effectKey: effectKey.bind(policy) }),
+    ...(typeof approval === 'object' && { approval: Object.freeze({ ...given(approval), ...(approval.when && { when: approval.when.bind(approval) }) }) }),
   })
   resolveToolPolicy(fixed, path)
   return fixed
@@ -140,7 +146,7 @@ export function resolveToolPolicy(policy: ToolPolicy<never, unknown> = {}, path 
   const idempotent = policy.idempotent ?? readOnly
   const contradiction = contradictionIn({ ...policy, idempotent, readOnly, composite })
   if (contradiction !== undefined) throw new HoldfastError('INVALID_POLICY', `${path}.${contradiction.what}`, { advice: contradiction.advice })
-  const { reconcile, afterError, effectKey } = policy as ToolPolicy
+  const { reconcile, afterError, effectKey, approval } = policy as ToolPolicy
   return Object.freeze({
     idempotent,
     readOnly,
@@ -155,8 +161,12 @@ export function resolveToolPolicy(policy: ToolPolicy<never, unknown> = {}, path 
     effectKey: effectKey?.bind(policy),
     allowRepeat: policy.allowRepeat ?? false,
     settleAfterMs: policy.settleAfterMs,
+    approval: approval ? resolveApproval(approval) : undefined,
   })
 }
+
+const resolveApproval = (approval: true | ApprovalPolicy): ResolvedApproval =>
+  approval === true ? { when: undefined, expiresAfterMs: undefined } : { when: approval.when?.bind(approval), expiresAfterMs: limited(approval.expiresAfterMs) }
 
 const limited = (ms: number | undefined): number | undefined => (ms === Infinity ? undefined : ms)
 

@@ -1,4 +1,5 @@
 /** What the journal holds of a run's steps: the records that can answer, where each stands, and what was superseded. */
+import { Approvals } from '../effects/approvals.ts'
 import { Ledger } from '../effects/ledger.ts'
 import type { Encoded } from '../journal/codec.ts'
 import type { AskedCall, Entry, Outcome, PromptRecord, StepRef } from '../journal/entry.ts'
@@ -24,6 +25,7 @@ export interface StepRecord {
 export class History {
   readonly records = new Map<string, StepRecord>()
   readonly ledger = new Ledger()
+  readonly approvals = new Approvals()
   /** Configurations of model requests by digest: hash of each part by name. */
   readonly configs = new Map<string, Readonly<Record<string, string>>>()
   /** By the hash of their links, files that requests have fetched. */
@@ -37,6 +39,7 @@ export class History {
 
   apply(entry: Entry, seq: number): void {
     this.ledger.apply(entry, seq)
+    this.approvals.apply(entry, seq)
     switch (entry.type) {
       case 'step-started':
       case 'step-ended': {

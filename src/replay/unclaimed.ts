@@ -8,12 +8,14 @@ import type { Ticket } from './claim.ts'
 import { isWithin, parentOf } from './identity.ts'
 
 export class Unclaimed {
+  readonly #ledger: Ledger
   /** By name and key, and by step. */
   readonly #effects = new Map<string, Map<string, Effect>>()
   /** Steps that a record answers together with all that they hold. */
   readonly #whole = new Set<string>()
 
   constructor(ledger: Ledger) {
+    this.#ledger = ledger
     for (const effect of ledger.effects.values()) {
       if (effect.superseded) continue
       const ref = refOf(effect.ref)
@@ -24,8 +26,9 @@ export class Unclaimed {
   }
 
   /** The step was asked for. */
-  settle({ ref, record, claim }: Ticket): void {
-    if (claim.effect) this.#effects.get(refOf(claim.effect))?.delete(ref.id)
+  settle({ ref, record }: Ticket): void {
+    const effect = this.#ledger.effects.get(ref.id)
+    if (effect) this.#effects.get(refOf(effect.ref))?.delete(ref.id)
     if (record?.end && ref.kind !== 'model') this.#whole.add(ref.id)
   }
 

@@ -79,6 +79,8 @@ export class Attempt {
   readonly #unrecorded = new Set<string>()
   readonly #warned = new Set<string>()
   readonly #attempts = new Map<number, { readonly at: number; readonly former: Former }>()
+  /** When what others had sent was taken in last, ms since the epoch. */
+  inboxTakenAt = 0
   /** No step starts any more: the runner is closing. */
   draining = false
   /** Its caller has stopped it. */

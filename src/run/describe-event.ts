@@ -51,6 +51,7 @@ export function detailOf(event: RunEvent): string {
     case 'step-timeout': return join(step, event.try === 1 ? '' : `try ${event.try}`, `${CUT[event.limit]} ${durationText(event.timeoutMs)}, and may still be running`)
     case 'step-in-doubt': return join(step, event.cause)
     case 'doubt-settled': return join(step, `${event.as}, by ${event.by}`)
+    case 'approval-decided': return join(step, event.decision, event.by === undefined ? '' : `by ${event.by}`)
     case 'step-waiting': return join(step, typeOf(event.reason))
     case 'replay-diverged': return join(event.step, event.reason, `${event.superseded} superseded`)
     case 'config-changed': return join(event.step, event.changed.join(', '))

@@ -23,6 +23,8 @@ export type RunEvent =
   | ({ readonly type: 'step-timeout'; readonly try: number; readonly limit: 'total' | 'first-part' | 'idle'; readonly timeoutMs: number } & OfStep)
   /** Nobody knows whether it took effect: `timeout` (also: of the run), `cancelled` (also: the attempt was stopped while it ran) or `error` in this attempt; else what is done about it: `reconcile`, or it waits (`in-doubt`, `repeat`). */
   | ({ readonly type: 'step-in-doubt'; readonly cause: string } & OfStep)
+  /** What was answered to a call that waited for approval is carried out; `expired`: nobody had answered in time. */
+  | ({ readonly type: 'approval-decided'; readonly decision: 'approved' | 'denied' | 'expired'; readonly by?: string } & OfStep)
   /** A doubt came to an end. */
   | ({ readonly type: 'doubt-settled'; readonly by: 'reconcile' | 'late-result'; readonly as: string } & OfStep)
   | ({ readonly type: 'step-waiting'; readonly reason: SuspendReason } & OfStep)

@@ -22,6 +22,11 @@ export function entriesOf(runId: string, sent: InboxMessage, history: History, s
     if (effect?.outcome && !wouldBeRepeated(effect)) return [{ ...taken, step: message.step }]
     return [{ type: 'decision', inbox: seq, step: message.step, effect: message.effect, fingerprint: message.fingerprint, since: message.since, decision: message.decision }]
   }
+  if (message.type === 'approval') {
+    const question = history.approvals.about(message.step)
+    if (question?.seq !== message.question || !history.approvals.isOpen(question)) return [{ ...taken, step: message.step }]
+    return [{ type: 'approval-decided', inbox: seq, step: message.step, decision: message.decision }]
+  }
   if (!effect || !isNews(effect, message.settlement)) return [taken]
   return [{ type: 'settled', step: message.step, by: 'late-result', settlement: message.settlement }, taken]
 }
@@ -31,7 +36,7 @@ const isNews = (effect: Effect, settlement: Settlement): boolean =>
   isInDoubt(effect, () => false) || (effect.state === 'not-done' && settlement.type === 'completed')
 
 /** The message that an entry has taken in; 0: none. */
-export const takenSeq = (entry: NewEntry): number => (entry.type === 'decision' || entry.type === 'salvaged' ? entry.inbox : entry.type === 'inbox-taken' ? entry.seq : 0)
+export const takenSeq = (entry: NewEntry): number => (entry.type === 'decision' || entry.type === 'approval-decided' || entry.type === 'salvaged' ? (entry.inbox ?? 0) : entry.type === 'inbox-taken' ? entry.seq : 0)
 
 /** The same over a journal; 0: none. */
 export const newestTaken = (entries: readonly Placed[]): number => entries.reduce((newest, { entry }) => Math.max(newest, takenSeq(entry)), 0)

@@ -10,6 +10,7 @@ import { execute, type Execution, type TryContext } from '../reliability/index.t
 import type { Ticket } from '../replay/claim.ts'
 import { turnOf } from '../replay/identity.ts'
 import { effectAfter } from './after-error.ts'
+import { answered, mayBeMade } from './approval.ts'
 import { inContext } from './current.ts'
 import type { Drive } from './drive.ts'
 import { askOf, delayed, driveAgain, noteHint, noteWait, notTriedAgain, notYet, retryOf, tooLate, type FailedExecution } from './long-wait.ts'
@@ -22,8 +23,11 @@ import { ofStep, type StepSpec } from './step.ts'
 import { dueAt, stillOnItsWay, waitReason } from './wait-reason.ts'
 import { writeAhead } from './write-ahead.ts'
 
-export async function performLive(drive: Drive, ticket: Ticket, spec: StepSpec): Promise<void> {
+export async function performLive(drive: Drive, ticket: Ticket, asked: StepSpec): Promise<void> {
   const { attempt } = drive
+  const spec = asked.approval ? await answered(drive, ticket, asked) : asked
+  if (!spec) return
+  let isApproved = !spec.approval
   for (;;) {
     if (drive.isOver) return
     const delayed = attempt.delayOf(ticket.ref.id, askOf(ticket))
@@ -50,6 +54,12 @@ export async function performLive(drive: Drive, ticket: Ticket, spec: StepSpec):
     const verdict = drive.machine.guard(ticket, { asked: drive.asked, taken: drive.taken, underWay: drive.underWay })
     switch (verdict.type) {
       case 'start':
+        if (!isApproved) {
+          if (!(await mayBeMade(drive, ticket, spec))) return
+          // Others may have started meanwhile.
+          isApproved = true
+          break
+        }
         return drive.carryOut(ticket, verdict.consumes, () => start(drive, ticket, spec, verdict.consumes))
       case 'answer':
         return drive.carryOut(ticket, verdict.consumes, () => record(drive, ticket, spec, { outcome: verdict.outcome, asked: askedIn(spec, verdict.outcome) }, { tries: 0, ms: 0 }, verdict.consumes))

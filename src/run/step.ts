@@ -1,6 +1,6 @@
 /** What a step is, to the drive that performs it. */
 import type { AskedCall, KeptFile, StepRef, StepUsage } from '../journal/entry.ts'
-import type { AfterError, DoubtfulCall, Reconciled, ResolvedRetry } from '../reliability/index.ts'
+import type { AfterError, DoubtfulCall, Reconciled, ResolvedApproval, ResolvedRetry } from '../reliability/index.ts'
 import type { Claim } from '../replay/claim.ts'
 
 /** What the code of a step knows of itself: `currentStep()`. */
@@ -53,6 +53,8 @@ export interface StepSpec {
   reconcile?: ((call: DoubtfulCall<unknown>) => Promise<Reconciled<unknown>>) | undefined
   /** What an error that it threw says about its effect; undefined: as the kind of error says. */
   afterError?: ((error: unknown) => AfterError | undefined) | undefined
+  /** A person has to agree before it is called. `withInput`: the same step with the arguments that were approved in place of those asked for. @throws where they do not fit. */
+  readonly approval?: (ResolvedApproval & { withInput(input: unknown): Promise<StepSpec> }) | undefined
   /** How long after the former owner could last act `not-done` is believed, ms. */
   readonly settleAfterMs?: number | undefined
 }

@@ -70,9 +70,14 @@ const startOf = (own: Effect | undefined): Partial<CallInQuestion> => {
 const callOf = ({ step, input, idempotencyKey, startedAt, lostBefore }: Effect): CallInQuestion =>
   ({ step: step.id, ...(input && { input }), idempotencyKey, ...(startedAt !== undefined && { startedAt }), ...(lostBefore !== undefined && { lostBefore }) })
 
-/** As the journal keeps it: what was started is there already, with its arguments. */
-export const keptReason = (reason: SuspendReason): SuspendReason =>
-  'calls' in reason && reason.calls ? { ...reason, calls: reason.calls.filter(({ step }) => !reason.effects.includes(step)) } : reason
+/** As the journal keeps it: what was started, or asked about, is there already, with its arguments. */
+export function keptReason(reason: SuspendReason): SuspendReason {
+  if (reason.type === 'approval') {
+    const { input: _input, ...kept } = reason
+    return kept
+  }
+  return 'calls' in reason && reason.calls ? { ...reason, calls: reason.calls.filter(({ step }) => !reason.effects.includes(step)) } : reason
+}
 
 /** Nobody can decide about it: its first try has to end, or (where the store refuses its record) the next attempt finds what came of it. */
 export const stillOnItsWay = ({ ref }: Ticket): SuspendReason => ({

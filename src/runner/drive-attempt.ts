@@ -128,9 +128,9 @@ async function fail(opened: OpenAttempt, drive: Drive, error: unknown): Promise<
   if (reached) tell(attempt, { reached })
   const step = drive.blame.stepOf(error)
   const outcome = step === undefined ? undefined : attempt.history.records.get(step)?.end?.outcome
-  const isLeft = outcome?.type === 'unknown' && outcome.cause === 'skipped'
+  const isLeft = (outcome?.type === 'unknown' && outcome.cause === 'skipped') || (step !== undefined && attempt.history.approvals.isDenied(step))
   const ids = step === undefined ? [] : drive.machine.blamed(step)
-  // What somebody left at that stands: asked for again, it would be asked about again, for ever.
+  // What somebody left at that, or did not agree to, stands: asked for again, it would be asked about again, for ever.
   const superseded: NewEntry[] = step === undefined || isLeft ? [] : [{ type: 'superseded', by: 'failure', step, reason: 'the run failed with its error', ids }]
   return failWith(opened, reached ? limitReached(attempt.runId, reached, { cause: error }) : error, superseded)
 }

@@ -172,7 +172,7 @@ async function begin(store: Store, options: ResolvedOptions, request: Request, f
   if (request.redo !== undefined) started.push(redone(history, runId, request.redo))
   for (const what of found.mismatches) started.push({ type: 'warning', code: 'MISMATCH_ALLOWED', message: `goes on although ${what}` })
   await writer.write(started)
-  const inbox = new Inbox(store, runId, writer, history, entries, options.secrets)
+  const inbox = new Inbox(store, attempt, entries)
   const taken = await inbox.take()
   return { attempt, agent, input: decode(created.input, 'input'), writer, lease, inbox, taken, drainMs: options.drainMs }
 }
@@ -184,30 +184,26 @@ export const whole = (runId: string, entries: readonly Placed[], secrets: Secret
 /** The owner's side of the inbox: takes what has come into the journal. */
 export class Inbox {
   readonly #store: Store
-  readonly #runId: string
-  readonly #writer: Writer
-  readonly #history: History
-  readonly #secrets: Secrets | undefined
+  readonly #attempt: Attempt
   /** The newest message that was taken. */
   seq: number
 
-  constructor(store: Store, runId: string, writer: Writer, history: History, entries: readonly Placed[], secrets: Secrets | undefined) {
-    this.#secrets = secrets
+  constructor(store: Store, attempt: Attempt, entries: readonly Placed[]) {
     this.#store = store
-    this.#runId = runId
-    this.#writer = writer
-    this.#history = history
+    this.#attempt = attempt
     this.seq = newestTaken(entries)
   }
 
   /** Resolves to what it has made of the messages. */
   async take(): Promise<readonly NewEntry[]> {
-    const row = await this.#store.get(this.#runId)
+    const { runId, history, secrets, clock, options: { writer } } = this.#attempt
+    this.#attempt.inboxTakenAt = clock.now()
+    const row = await this.#store.get(runId)
     const messages = row ? await readInbox(this.#store, row, this.seq) : []
     const taken: NewEntry[] = []
     for (const message of messages) {
-      const entries = entriesOf(this.#runId, message, this.#history, this.#secrets)
-      await this.#writer.write(entries)
+      const entries = entriesOf(runId, message, history, secrets)
+      await writer.write(entries)
       this.seq = message.seq
       taken.push(...entries)
     }

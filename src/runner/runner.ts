@@ -12,7 +12,9 @@ import type { StampedEvent } from '../run/events.ts'
 import type { OnIncompleteTool, RetryPolicy, TimeoutPolicy } from '../reliability/index.ts'
 import type { RunLimits } from '../run/limits.ts'
 import { usageOf } from '../run/usage.ts'
+import type { ApprovalDecision } from '../journal/entry.ts'
 import type { Agent, AnyAgent } from './agent.ts'
+import { answer, approvedBy, deniedBy, type ApprovalReason, type ApproveInput, type DenyInput } from './approve.ts'
 import { Driving } from './driving.ts'
 import { EventStream, type RunStream } from './event-stream.ts'
 import { both } from './listeners.ts'
@@ -87,6 +89,16 @@ export interface Runner {
    */
   resolve(runId: string, step: string | WaitingCall, decision: DecisionInput, options?: CallOptions & { readonly resume?: boolean }): Promise<Outcome | undefined>
   /**
+   * Agrees to a call that waits because the policy of its tool says `approval`. It counts once; a second answer is refused, whoever gives it.
+   *
+   * @param step The reason of the suspended run itself, or the id that it and `holdfast show` name.
+   * @returns With `resume: true` what `resume` gives; else nothing is driven, the run is due.
+   * @throws HoldfastError `UNKNOWN_RUN`, `NOTHING_TO_APPROVE` (it does not wait, was answered, has expired, or is another call by now), `VALUE_NOT_STORABLE`.
+   */
+  approve(runId: string, step: string | ApprovalReason, options?: ApproveInput & CallOptions & { readonly resume?: boolean }): Promise<Outcome | undefined>
+  /** Refuses it: it is not called, the model is told so, with the reason. @throws HoldfastError as {@link Runner.approve}. */
+  deny(runId: string, step: string | ApprovalReason, options?: DenyInput & CallOptions & { readonly resume?: boolean }): Promise<Outcome | undefined>
+  /**
    * Drives every run of its agents that nobody drives although it could go on, those that wait longest first: abandoned ones (their process is
    * known to be dead, or its lease has run out) and those that are due (a wait is over, somebody has answered, their runner was closed).
    * A run that its caller stopped, or that failed, is left alone. Once: for a job that is started every minute, say.
@@ -139,6 +151,8 @@ const CALL = { signal: 'signal', limits: 'limits', retry: 'checked elsewhere', t
 const RUN = { runId: 'checked elsewhere', threadId: 'string', ...CALL } as const
 const RESUME = { redo: 'string', ...CALL } as const
 const RESOLVE = { resume: 'boolean', ...CALL } as const
+const APPROVE = { input: 'checked elsewhere', by: 'string', ...RESOLVE } as const
+const DENY = { reason: 'string', by: 'string', ...RESOLVE } as const
 const RECOVER = { concurrency: 'checked elsewhere', signal: 'signal', onEvent: 'function' } as const
 const START = { everyMs: 'checked elsewhere', concurrency: 'checked elsewhere', onError: 'function', onEvent: 'function' } as const
 
@@ -194,6 +208,27 @@ class DefaultRunner implements Runner {
       await decide(this.#store, checkRunId(runId), step, decision, clock.now(), secrets)
     })
     const { resume, ...call } = options
+    return resume ? this.resume(runId, call) : undefined
+  }
+
+  async approve(runId: string, step: string | ApprovalReason, options: ApproveInput & CallOptions & { readonly resume?: boolean } = {}): Promise<Outcome | undefined> {
+    checkCall('approve', options, APPROVE)
+    const { input, by, ...call } = options
+    return this.#answer(runId, step, approvedBy({ ...(input !== undefined && { input }), ...(by !== undefined && { by }) }), call)
+  }
+
+  async deny(runId: string, step: string | ApprovalReason, options: DenyInput & CallOptions & { readonly resume?: boolean } = {}): Promise<Outcome | undefined> {
+    checkCall('deny', options, DENY)
+    const { reason, by, ...call } = options
+    return this.#answer(runId, step, deniedBy({ ...(reason !== undefined && { reason }), ...(by !== undefined && { by }) }), call)
+  }
+
+  async #answer(runId: string, step: string | ApprovalReason, decision: ApprovalDecision, { resume, ...call }: CallOptions & { readonly resume?: boolean }): Promise<Outcome | undefined> {
+    const { clock, secrets } = this.#options
+    await this.#driving.counted(async () => {
+      await this.#ready()
+      await answer(this.#store, checkRunId(runId), step, decision, clock.now(), secrets)
+    })
     return resume ? this.resume(runId, call) : undefined
   }
 

@@ -25,7 +25,7 @@ function attemptsOf(entries: readonly Placed[]): Seen[] {
     if (entry.type === 'attempt-started') attempts.push({ startedAt: entry.at, died: true, diverged: [] })
     const last = attempts.at(-1)
     if (!last) continue
-    if (entry.type === 'step-ended' || entry.type === 'attempt-ended' || entry.type === 'settled' || entry.type === 'decision') last.died = false
+    if (entry.type === 'step-ended' || entry.type === 'attempt-ended' || entry.type === 'settled' || entry.type === 'decision' || entry.type === 'approval-asked' || entry.type === 'approval-decided') last.died = false
     if (entry.type === 'superseded' && entry.by === 'divergence') last.diverged.push(placeOf(entry.step))
   }
   return attempts

@@ -95,6 +95,7 @@ export class World {
     this.log.push(`${session.name} starts ${position}`)
     const allowed = call.authorised || call.notDone || call.spec.rerunAllowed === true
     judgeStart(this, session, call, key)
+    if (this.loose && allowed && key !== undefined) this.#takeOver(call, key)
     const start: Start = { session, key, over: false, failed: false, returned: false, undone: false, allowed: allowed || call.authorised }
     call.starts.push(start)
     if (session.zombie) return start
@@ -104,6 +105,13 @@ export class World {
     if (call.spec.twins === undefined) call.outcome = undefined
     call.startedAt = ++this.#event
     return start
+  }
+
+  /** Where calls move about: one that somebody let run under the key of a doubtful one that asked for the same is that one, to whoever looks from outside. */
+  #takeOver(call: Call, key: string): void {
+    for (const other of this.calls.values()) {
+      if (other !== call && isTwin(other.spec, call.spec) && other.starts.some((start) => start.key === key)) other.settled = true
+    }
   }
 
   effect(position: string, key: string, output: unknown): void {

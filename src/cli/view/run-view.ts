@@ -2,7 +2,7 @@
 import { HoldfastError, type RunUsage } from '../../errors.ts'
 import type { Placed } from '../../journal/chain.ts'
 import { decode } from '../../journal/codec.ts'
-import type { Decision, LimitsRecord } from '../../journal/entry.ts'
+import type { LimitsRecord } from '../../journal/entry.ts'
 import { readMessage } from '../../journal/message.ts'
 import type { InboxMessage, RunRow, RunStatus } from '../../journal/store.ts'
 import { takenSeq } from '../../run/inbox.ts'
@@ -13,7 +13,7 @@ import { resumeCommand, type Place } from '../hint.ts'
 import { AttemptLog, type AttemptView } from './attempts.ts'
 import { Findings, type FoundView } from './findings.ts'
 import { statusOf } from './run-status.ts'
-import { StepLog, type StepView } from './steps.ts'
+import { StepLog, type StepView, type TakenDecision } from './steps.ts'
 import { waitsOf, type WaitView } from './waits.ts'
 
 export interface RunView extends FoundView {
@@ -57,7 +57,9 @@ export interface RunView extends FoundView {
 
 export interface DecisionView {
   readonly step: string
-  readonly decision: Decision['type']
+  readonly decision: TakenDecision['decision']
+  /** Who decided, where that was said. */
+  readonly by: string | null
   /** The attempt that took it in; null: the next one does. */
   readonly attempt: number | null
   /** The step that used it up. */
@@ -90,10 +92,10 @@ export function runView({ row: given, entries, owner, inbox = [], place, now = -
     findings.apply(entry, steps.attempt)
     taken = Math.max(taken, takenSeq(entry))
   }
-  const pending = inbox.map((sent) => readMessage(row.runId, sent)).filter((message) => message.type === 'decision')
+  const pending = inbox.map((sent) => readMessage(row.runId, sent)).filter((message) => message.type !== 'late-result')
   const decisions: DecisionView[] = [
     ...steps.decisions(),
-    ...pending.map(({ step, decision }) => ({ step, decision: decision.type, attempt: null, usedBy: null })),
+    ...pending.map(({ step, decision }) => ({ step, decision: decision.type, by: ('by' in decision && decision.by) || null, attempt: null, usedBy: null })),
   ]
   const decided = new Map(decisions.filter(({ usedBy }) => usedBy === null).map(({ step, decision }) => [step, decision]))
   const canGoOn = owner === null && status !== 'completed' && status !== 'cancelled'

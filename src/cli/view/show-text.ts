@@ -1,7 +1,7 @@
 /** A run's view as text for a terminal. */
 import { describeSummary } from '../../run/events.ts'
 import { lostText } from '../../run/lost-part.ts'
-import { CHOICES, CHOICES_BEFORE } from '../hint.ts'
+import { ANSWERS, CHOICES, CHOICES_BEFORE } from '../hint.ts'
 import { jsonLine } from '../json.ts'
 import { durationText, timeText } from '../moment.ts'
 import { oneLine } from '../printable.ts'
@@ -116,9 +116,10 @@ const tokens = (input: number | null, output: number | null): string => (input =
 const whyLines = (view: RunView): string[] =>
   view.steps.flatMap((step) => (step.why === null ? [] : [`${step.id} ${stateText(step)}: ${oneLine(step.why)}`]))
 
-const decisionLines = (view: RunView): string[] => view.decisions.map(({ step, decision, attempt, usedBy }) => {
-  if (attempt === null) return `${step}: ${decision}, taken in by the next attempt`
-  return `${step}: ${decision}, taken in by attempt ${attempt}, ${usedBy === null ? 'not used yet' : `used by ${usedBy}`}`
+const decisionLines = (view: RunView): string[] => view.decisions.map(({ step, decision, by, attempt, usedBy }) => {
+  const what = `${step}: ${decision}${by === null ? '' : ` by ${oneLine(by)}`}`
+  if (attempt === null) return `${what}, taken in by the next attempt`
+  return `${what}, taken in by attempt ${attempt}, ${usedBy === null ? 'not used yet' : `used by ${usedBy}`}`
 })
 
 /** What it waits for and how it goes on: whole lines, to be copied. */
@@ -137,7 +138,7 @@ export function waitLines(waits: readonly WaitView[], { paint }: Pick<TextOption
     `  ${paint('yellow', type === 'in-doubt' && !started ? 'waiting' : type)}${step === null ? '' : ` ${oneLine(step)}`}: ${oneLine(message)}`,
     ...calls.flatMap(callLines),
     ...(decided === null ? [] : [`    decided: ${decided}`]),
-    ...choices.flatMap(({ choice, command }) => [`    ${(started ? CHOICES : CHOICES_BEFORE)[choice]}:`, `      ${command}`]),
+    ...choices.flatMap(({ choice, command }) => [`    ${choice === 'approve' || choice === 'deny' ? ANSWERS[choice] : (started ? CHOICES : CHOICES_BEFORE)[choice]}:`, `      ${command}`]),
   ])]
 }
 

@@ -3,7 +3,8 @@ import { isInDoubt } from '../../effects/doubt.ts'
 import type { Effect } from '../../effects/ledger.ts'
 import { decode } from '../../journal/codec.ts'
 import { lostText } from '../../run/lost-part.ts'
-import type { Decision, DoubtCause, StepEnded, Superseded } from '../../journal/entry.ts'
+import type { TakenDecision } from './steps.ts'
+import type { DoubtCause, StepEnded, Superseded } from '../../journal/entry.ts'
 
 /**
  * `in-doubt`: it was started, and nobody knows whether it took effect. `running`: its code runs now. `waiting`: it was not started and waits
@@ -24,7 +25,7 @@ export interface StepFacts {
   readonly isWaiting: boolean
   readonly superseded: Pick<Superseded, 'by' | 'reason'> | undefined
   /** Decisions that it used up. */
-  readonly decided: readonly Decision['type'][]
+  readonly decided: readonly TakenDecision['decision'][]
 }
 
 export function stateOf({ end, effect, isDriven, isWaiting, superseded, decided }: StepFacts): StepState {

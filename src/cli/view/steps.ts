@@ -1,5 +1,5 @@
 /** The steps of a run, each with where it stands and how it came there. */
-import type { Decision, Entry, StepEnded, StepKind, StepRef, Superseded } from '../../journal/entry.ts'
+import type { ApprovalDecided, Decision, Entry, StepEnded, StepKind, StepRef, Superseded } from '../../journal/entry.ts'
 import { History } from '../../replay/history.ts'
 import { isWithin } from '../../replay/identity.ts'
 import { ReplayCount } from './replays.ts'
@@ -45,7 +45,9 @@ interface Gathered {
 
 export interface TakenDecision {
   readonly step: string
-  readonly decision: Decision['type']
+  readonly decision: Decision['type'] | ApprovalDecided['decision']['type']
+  /** Who decided, where that was said. */
+  readonly by: string | null
   readonly attempt: number
   usedBy: string | null
 }
@@ -64,10 +66,10 @@ export class StepLog {
   attempt = 0
   readonly #steps = new Map<string, Gathered>()
   readonly #replays = new ReplayCount()
-  /** By position in the inbox. */
-  readonly #decisions = new Map<number, TakenDecision>()
+  /** By position in the inbox; of an approval, by its step. */
+  readonly #decisions = new Map<number | string, TakenDecision>()
   /** By step, the decisions that it used up last. */
-  readonly #decided = new Map<string, readonly Decision['type'][]>()
+  readonly #decided = new Map<string, readonly TakenDecision['decision'][]>()
 
   apply(entry: Entry, seq: number): void {
     if (entry.type === 'attempt-started') {
@@ -81,6 +83,8 @@ export class StepLog {
         break
       case 'step-started':
       case 'step-ended': {
+        const approval = this.#decisions.get(entry.step.id)
+        if (approval) approval.usedBy = entry.step.id
         const end = entry.type === 'step-ended' ? entry : undefined
         this.#steps.set(entry.step.id, { ref: entry.step, attempt: this.attempt, end, superseded: undefined })
         break
@@ -89,10 +93,15 @@ export class StepLog {
         for (const step of this.#steps.values()) if (!step.superseded && entry.ids.some((id) => isWithin(step.ref.id, id))) step.superseded = entry
         break
       case 'decision':
-        this.#decisions.set(entry.inbox, { step: entry.step, decision: entry.decision.type, attempt: this.attempt, usedBy: null })
+        this.#decisions.set(entry.inbox, { step: entry.step, decision: entry.decision.type, by: null, attempt: this.attempt, usedBy: null })
         // It settled the doubt at once.
         if (this.history.ledger.decisions.some(({ inbox, consumed }) => inbox === entry.inbox && consumed)) this.#use([entry.inbox], entry.step)
         break
+      case 'approval-decided': {
+        const { decision } = entry
+        this.#decisions.set(entry.step, { step: entry.step, decision: decision.type, by: ('by' in decision && decision.by) || null, attempt: this.attempt, usedBy: null })
+        break
+      }
       case 'consumed':
         this.#use(entry.decisions, entry.step)
     }

@@ -1,13 +1,15 @@
 /** What a run waits for, with what is known of the calls in question, and the commands that settle it. */
+import { timeText } from '../../core/moment.ts'
 import { isInDoubt } from '../../effects/doubt.ts'
 import { hasResult, type Effect } from '../../effects/ledger.ts'
 import type { Placed } from '../../journal/chain.ts'
 import { decode } from '../../journal/codec.ts'
-import type { CallInQuestion, Choice, Decision, SuspendReason } from '../../journal/entry.ts'
+import type { CallInQuestion, Choice, SuspendReason } from '../../journal/entry.ts'
 import type { History } from '../../replay/history.ts'
 import { repeatText } from '../../run/wait-reason.ts'
 import { presumedText } from '../../run/lost-part.ts'
-import { resolveCommand, type Place } from '../hint.ts'
+import { answerCommand, resolveCommand, type Answer, type Place } from '../hint.ts'
+import type { TakenDecision } from './steps.ts'
 
 export interface WaitView {
   readonly type: SuspendReason['type']
@@ -24,9 +26,9 @@ export interface WaitView {
   /** The calls that it is about. */
   readonly calls: readonly CallView[]
   /** What was decided already; the next attempt goes by it. */
-  readonly decided: Decision['type'] | null
+  readonly decided: TakenDecision['decision'] | null
   /** How somebody may decide, with the command; empty where it is not for somebody to decide, or was decided. */
-  readonly choices: readonly { readonly choice: Choice; readonly command: string }[]
+  readonly choices: readonly { readonly choice: Choice | Answer; readonly command: string }[]
 }
 
 /** What is not known is null. */
@@ -43,10 +45,12 @@ export interface CallView {
   readonly lostBefore: number | null
 }
 
+type Approval = SuspendReason & { readonly type: 'approval' }
+
 type Question = SuspendReason & { readonly type: 'in-doubt' | 'repeat' }
 
 /** Why the run is suspended, and what else is in doubt: a person may settle that before the run is resumed. */
-export function waitsOf(runId: string, entries: readonly Placed[], history: History, decided: ReadonlyMap<string, Decision['type']>, place: Place): WaitView[] {
+export function waitsOf(runId: string, entries: readonly Placed[], history: History, decided: ReadonlyMap<string, TakenDecision['decision']>, place: Place): WaitView[] {
   const view = (reason: SuspendReason): WaitView => waitView(runId, reason, history, decided, place)
   const waits = lastReasons(entries).map(view)
   const covered = new Set(waits.flatMap(({ step, effects, settleFirst }) => [...(step === null ? [] : [step]), ...(settleFirst.length > 0 ? [] : effects)]))
@@ -55,8 +59,9 @@ export function waitsOf(runId: string, entries: readonly Placed[], history: Hist
 }
 
 /** A reason by itself, where the journal is not at hand. */
-export function waitView(runId: string, reason: SuspendReason, history: History | undefined, decided: ReadonlyMap<string, Decision['type']>, place: Place): WaitView {
+export function waitView(runId: string, reason: SuspendReason, history: History | undefined, decided: ReadonlyMap<string, TakenDecision['decision']>, place: Place): WaitView {
   const { type } = reason
+  if (type === 'approval') return approvalView(runId, reason, history, decided.get(reason.step) ?? null, place)
   if (type !== 'in-doubt' && type !== 'repeat') {
     const step = 'step' in reason && reason.step !== '' ? reason.step : null
     return { type, step, tool: null, message: reason.message, started: null, effects: [], settleFirst: [], calls: [], decided: null, choices: [] }
@@ -67,6 +72,18 @@ export function waitView(runId: string, reason: SuspendReason, history: History 
   return {
     type, step, tool, message: messageOf(reason, calls, history), started: effects.includes(step), effects, settleFirst: first, calls, decided: known,
     choices: known === null ? choicesFor(reason, history).map((choice) => ({ choice, command: resolveCommand(runId, step, choice, place) })) : [],
+  }
+}
+
+/** A journal has the arguments where the question stands. */
+function approvalView(runId: string, { type, step, tool, input, question, expiresAt }: Approval, history: History | undefined, decided: WaitView['decided'], place: Place): WaitView {
+  const asked = history?.approvals.about(step)
+  const known = input ?? (asked?.seq === question ? asked.input : undefined)
+  const until = expiresAt === undefined ? '' : `; it counts as denied at ${timeText(expiresAt)}`
+  return {
+    type, step, tool, message: `somebody has to agree before "${tool}" is called${until}`, started: false, effects: [], settleFirst: [],
+    calls: [viewOf({ step, ...(known && { input: known }) }, tool)], decided,
+    choices: decided === null ? (['approve', 'deny'] as const).map((choice) => ({ choice, command: answerCommand(runId, step, choice, place) })) : [],
   }
 }
 
@@ -99,7 +116,8 @@ export const callView = (effect: Effect): CallView => viewOf({ step: effect.step
 
 /** For `--json`: with the arguments as they are. */
 export const reasonView = (reason: SuspendReason): object =>
-  'calls' in reason && reason.calls ? { ...reason, calls: reason.calls.map((call) => viewOf(call, reason.tool)) } : reason
+  reason.type === 'approval' ? { ...reason, input: reason.input ? decode(reason.input, `input of ${reason.step}`) : null }
+  : 'calls' in reason && reason.calls ? { ...reason, calls: reason.calls.map((call) => viewOf(call, reason.tool)) } : reason
 
 /** One that was answered without a start has no key. */
 const knownOf = ({ input, idempotencyKey, startedAt, lostBefore }: Effect): Omit<CallInQuestion, 'step'> => ({

@@ -1,0 +1,63 @@
+/** What somebody answers to a call that waits for approval: checked, and put into the run's inbox (R10). */
+import { hasExpired, type Question } from '../effects/approvals.ts'
+import { HoldfastError } from '../errors.ts'
+import { encode } from '../journal/codec.ts'
+import type { ApprovalDecision, SuspendReason } from '../journal/entry.ts'
+import { writeMessage } from '../journal/message.ts'
+import { readJournal } from '../journal/read.ts'
+import type { Secrets } from '../journal/secrets.ts'
+import type { RunRow, Store } from '../journal/store.ts'
+import { History } from '../replay/history.ts'
+
+/** A call that a run waits with, as its reason tells it. */
+export type ApprovalReason = SuspendReason & { readonly type: 'approval' }
+
+export interface ApproveInput {
+  /** It is called with these arguments, which its schema has to accept, in place of those that the model asked for. Default: as asked. */
+  readonly input?: unknown
+  /** Who agreed: kept, and shown. */
+  readonly by?: string
+}
+
+export interface DenyInput {
+  /** The model is told. */
+  readonly reason?: string
+  /** Who did not agree: kept, and shown. */
+  readonly by?: string
+}
+
+/** @throws HoldfastError `VALUE_NOT_STORABLE`. */
+export const approvedBy = (given: ApproveInput): ApprovalDecision =>
+  ({ type: 'approved', ...(given.by !== undefined && { by: given.by }), ...(given.input !== undefined && { input: encode(given.input, { path: 'input' }) }) })
+
+export const deniedBy = ({ reason, by }: DenyInput): ApprovalDecision => ({ type: 'denied', ...(by !== undefined && { by }), ...(reason !== undefined && { reason }) })
+
+/** Needs the store only: somebody may answer where no agent is at hand. The run goes on when it is resumed. */
+export async function answer(store: Store, runId: string, asked: string | ApprovalReason, decision: ApprovalDecision, now: number, secrets?: Secrets): Promise<void> {
+  const step = typeof asked === 'string' ? asked : asked?.step
+  if (typeof step !== 'string') throw new HoldfastError('INVALID_OPTIONS', `approve() and deny() take the id of a step, or the reason of a suspended run that names one, got ${JSON.stringify(asked)}`, { runId })
+  const row = await store.get(runId)
+  if (!row) throw new HoldfastError('UNKNOWN_RUN', `there is no run "${runId}" in this ${store.kind} store`, { runId, advice: 'Look at the list of runs' })
+  const history = new History()
+  for (const { entry, seq } of (await readJournal(store, row)).entries) history.apply(entry, seq)
+  const open = isOver(row) ? [] : history.approvals.open().filter(({ step: { id } }) => !history.isGone(id))
+  const question = open.find((each) => each.step.id === step)
+  if (!question) throw nothingToApprove(row, step, whyNot(row, history.approvals.about(step)), open)
+  if (typeof asked !== 'string' && asked.question !== question.seq) throw nothingToApprove(row, step, 'is another call now than the one that was asked about', open)
+  if (hasExpired(question, now)) throw nothingToApprove(row, step, 'has expired: it counts as denied', [])
+  const message = writeMessage(runId, { type: 'approval', step, question: question.seq, decision }, secrets)
+  const sent = await store.send(runId, { question: `approval ${question.seq}`, body: message, wakes: true, now })
+  if (sent === null) throw nothingToApprove(row, step, 'was answered already', [])
+}
+
+const isOver = ({ status }: RunRow): boolean => status === 'completed' || status === 'cancelled'
+
+function whyNot(row: RunRow, question: Question | undefined): string {
+  if (question?.decision) return `was answered already (${question.decision.type})`
+  return isOver(row) ? `waits for nobody: the run is ${row.status}` : 'does not wait for approval'
+}
+
+function nothingToApprove({ runId, status }: RunRow, step: string, what: string, open: readonly Question[]): HoldfastError {
+  const advice = open.length > 0 ? `What waits for approval: ${open.map((question) => question.step.id).join(', ')}` : status === 'suspended' ? 'Resume the run to go on' : undefined
+  return new HoldfastError('NOTHING_TO_APPROVE', `step "${step}" of run "${runId}" ${what}`, { runId, step, ...(advice !== undefined && { advice }) })
+}
