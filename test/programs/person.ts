@@ -56,8 +56,9 @@ export async function settle({ runner, runId, session, reasons, random, all, lat
     }
     settled++
   }
-  // One that waits for another one only cannot be resolved itself.
-  if (!late && settled === 0 && refused.length === questions.length && refused.length > 0) session.world.violate('unresolvable', refused.join('; '))
+  // One that waits for another one only cannot be resolved itself; where that one waits for the store, the run goes on by itself.
+  const goesOn = reasons.some(({ type }) => type === 'not-recorded')
+  if (!late && !goesOn && settled === 0 && refused.length === questions.length && refused.length > 0) session.world.violate('unresolvable', refused.join('; '))
 }
 
 /** What a person says that the call gave. */
