@@ -33,4 +33,5 @@ export const MODULE_OPTION: OptionSpec = {
   name: 'module', value: 'FILE', text: 'module whose export `runner` (or default export) is the runner; default holdfast.config.{ts,mjs,js}',
 }
 export const STORE_OPTION: OptionSpec = { name: 'store', value: 'FILE', text: 'SQLite file of the store; default $HOLDFAST_STORE, else the module\'s store' }
+export const AS_OF_OPTION: OptionSpec = { name: 'as-of', value: 'N', text: 'refused where the call was started, or asked about, again since entry N of the journal: as show prints it' }
 export const MISMATCH_OPTION: OptionSpec = { name: 'allow-mismatch', text: 'go on although the agent, its version or the input is another' }

@@ -27,18 +27,22 @@ export const CHOICES_BEFORE: Readonly<Record<Choice, string>> = {
   rerun: 'make this call',
 }
 
-export const resolveCommand = (runId: string, step: string, choice: Choice, place: Place): string =>
-  join('holdfast resolve', quoted(runId), quoted(step), choice === 'result' ? `--result '{"your":"JSON"}'` : `--${choice}`, flags(place))
+export const resolveCommand = (runId: string, step: string, choice: Choice, place: Place, asOf?: number): string =>
+  join('holdfast resolve', quoted(runId), quoted(step), choice === 'result' ? `--result '{"your":"JSON"}'` : `--${choice}`, seen(asOf), flags(place))
 
 export type Answer = 'approve' | 'deny'
 
-export const answerCommand = (runId: string, step: string, answer: Answer, place: Place): string => join(`holdfast ${answer}`, quoted(runId), quoted(step), flags(place))
+export const answerCommand = (runId: string, step: string, answer: Answer, place: Place, asOf?: number): string =>
+  join(`holdfast ${answer}`, quoted(runId), quoted(step), seen(asOf), flags(place))
 
 /** `resume` needs the agents, so a module; where only a store was named, the user has to say which. A stalled run is driven on with `--force` alone. */
 export const resumeCommand = (runId: string, { module }: Place, status?: RunStatus): string =>
   join('holdfast resume', quoted(runId), status === 'stalled' ? '--force' : '', flags(module === undefined ? {} : { module }))
 
 export const showCommand = (runId: string, place: Place): string => join('holdfast show', quoted(runId), flags(place))
+
+/** What the command is about: typed later, it is refused where that has changed. */
+const seen = (asOf: number | undefined): string => (asOf === undefined ? '' : `--as-of ${asOf}`)
 
 const flags = (place: Place): string => Object.entries(place).map(([name, value]) => `--${name} ${quoted(value)}`).join(' ')
 

@@ -23,6 +23,13 @@ export async function readInput({ values, positionals }: Arguments, io: Io): Pro
   return parseJson(file, text)
 }
 
+/** `--as-of`. @throws CliError `USAGE`. */
+export function asOfOf({ values: { 'as-of': given } }: Arguments): { readonly asOf?: number } {
+  if (given === undefined) return {}
+  if (!/^[1-9]\d{0,14}$/.test(given)) throw usage(`--as-of must be the number of an entry, got ${JSON.stringify(given)}`, 'As show prints it in its commands')
+  return { asOf: Number(given) }
+}
+
 /** @throws CliError `USAGE`. */
 export function parseJson(where: string, text: string): unknown {
   try {

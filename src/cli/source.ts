@@ -19,6 +19,11 @@ import type { Io } from './io.ts'
 import { givenSecrets, secretsFor } from './result-secrets.ts'
 import { defaultModule, loadRunner } from './runner-module.ts'
 
+/** The newest entry that was known to who says something. */
+export interface AsOf {
+  readonly asOf?: number
+}
+
 export interface Source {
   list(filter: RunFilter): Promise<RunRow[]>
   get(runId: string): Promise<RunRow | undefined>
@@ -27,9 +32,9 @@ export interface Source {
   raw(runId: string): Promise<readonly Placed[]>
   /** Messages that the journal has not taken in; undefined: a runner does not tell. */
   inbox(runId: string, after: number): Promise<readonly InboxMessage[] | undefined>
-  resolve(runId: string, step: string, decision: DecisionInput): Promise<void>
-  approve(runId: string, step: string, given: ApproveInput): Promise<void>
-  deny(runId: string, step: string, given: DenyInput): Promise<void>
+  resolve(runId: string, step: string, decision: DecisionInput, asOf?: AsOf): Promise<void>
+  approve(runId: string, step: string, given: ApproveInput & AsOf): Promise<void>
+  deny(runId: string, step: string, given: DenyInput & AsOf): Promise<void>
   close(): Promise<void>
 }
 
@@ -47,15 +52,15 @@ export function storeSource(store: Store, now: () => number, secrets?: string): 
     raw,
     history: async (runId) => (await raw(runId)).map(({ seq, entry }) => ({ seq, entry: legible(entry) })),
     inbox: async (runId, after) => readInbox(store, (await store.get(runId)) ?? unknownRun(runId), after),
-    async resolve(runId, step, decision) {
+    async resolve(runId, step, decision, { asOf } = {}) {
       const known = typeof decision === 'object' ? secretsFor(runId, await recordsOf(runId), decision.result, secrets) : decision === 'reuse' ? givenSecrets(secrets) : undefined
-      await decide(store, runId, step, decision, now(), known)
+      await decide(store, runId, step, decision, { now: now(), secrets: known, asOf })
     },
-    async approve(runId, step, given) {
+    async approve(runId, step, { asOf, ...given }) {
       const known = given.input === undefined ? undefined : secretsFor(runId, await recordsOf(runId), given.input, secrets)
-      await answer(store, runId, step, approvedBy(given), now(), known)
+      await answer(store, runId, step, approvedBy(given), { now: now(), secrets: known, asOf })
     },
-    deny: (runId, step, given) => answer(store, runId, step, deniedBy(given), now()),
+    deny: (runId, step, { asOf, ...given }) => answer(store, runId, step, deniedBy(given), { now: now(), asOf }),
     close: () => store.close(),
   }
 }
@@ -67,7 +72,7 @@ export function runnerSource(runner: Runner): Source {
     history: (runId) => runner.history(runId),
     raw: (runId) => runner.history(runId),
     inbox: async () => undefined,
-    resolve: async (runId, step, decision) => void (await runner.resolve(runId, step, decision)),
+    resolve: async (runId, step, decision, asOf) => void (await runner.resolve(runId, step, decision, asOf)),
     approve: async (runId, step, given) => void (await runner.approve(runId, step, given)),
     deny: async (runId, step, given) => void (await runner.deny(runId, step, given)),
     close: () => runner.close(),

@@ -5,9 +5,9 @@ import { encode } from '../journal/codec.ts'
 import type { ApprovalDecision, SuspendReason } from '../journal/entry.ts'
 import { writeMessage } from '../journal/message.ts'
 import { readJournal } from '../journal/read.ts'
-import type { Secrets } from '../journal/secrets.ts'
 import type { RunRow, Store } from '../journal/store.ts'
 import { History } from '../replay/history.ts'
+import { checkAsOf, type Saying } from './resolve.ts'
 
 /** A call that a run waits with, as its reason tells it. */
 export type ApprovalReason = SuspendReason & { readonly type: 'approval' }
@@ -33,17 +33,18 @@ export const approvedBy = (given: ApproveInput): ApprovalDecision =>
 export const deniedBy = ({ reason, by }: DenyInput): ApprovalDecision => ({ type: 'denied', ...(by !== undefined && { by }), ...(reason !== undefined && { reason }) })
 
 /** Needs the store only: somebody may answer where no agent is at hand. The run goes on when it is resumed. */
-export async function answer(store: Store, runId: string, asked: string | ApprovalReason, decision: ApprovalDecision, now: number, secrets?: Secrets): Promise<void> {
+export async function answer(store: Store, runId: string, asked: string | ApprovalReason, decision: ApprovalDecision, { now, secrets, asOf }: Saying): Promise<void> {
   const step = typeof asked === 'string' ? asked : asked?.step
   if (typeof step !== 'string') throw new HoldfastError('INVALID_OPTIONS', `approve() and deny() take the id of a step, or the reason of a suspended run that names one, got ${JSON.stringify(asked)}`, { runId })
   const row = await store.get(runId)
   if (!row) throw new HoldfastError('UNKNOWN_RUN', `there is no run "${runId}" in this ${store.kind} store`, { runId, advice: 'Look at the list of runs' })
+  checkAsOf(row, asOf)
   const history = new History()
   for (const { entry, seq } of (await readJournal(store, row)).entries) history.apply(entry, seq)
   const open = isOver(row) ? [] : history.approvals.open().filter(({ step: { id } }) => !history.isGone(id))
   const question = open.find((each) => each.step.id === step)
   if (!question) throw nothingToApprove(row, step, whyNot(row, history.approvals.about(step)), open)
-  if (typeof asked !== 'string' && asked.question !== question.seq) throw nothingToApprove(row, step, 'is another call now than the one that was asked about', open)
+  if (typeof asked === 'string' ? question.seq > (asOf ?? Infinity) : asked.question !== question.seq) throw nothingToApprove(row, step, 'is another call now than the one that was asked about', open)
   if (hasExpired(question, now)) throw nothingToApprove(row, step, 'has expired: it counts as denied', [])
   const message = writeMessage(runId, { type: 'approval', step, question: question.seq, decision }, secrets)
   const sent = await store.send(runId, { question: `approval ${question.seq}`, body: message, wakes: true, now })

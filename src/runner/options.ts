@@ -182,7 +182,7 @@ export function policiesOfCall(policies: RunPolicies, { retry, timeouts, onIncom
 }
 
 /** Options of a call, checked: an object with none but known keys, each of its kind. */
-export function checkCall(call: string, options: unknown, known: Readonly<Record<string, 'string' | 'boolean' | 'function' | 'signal' | 'limits' | 'checked elsewhere' | readonly string[]>>): void {
+export function checkCall(call: string, options: unknown, known: Readonly<Record<string, 'string' | 'boolean' | 'number' | 'function' | 'signal' | 'limits' | 'checked elsewhere' | readonly string[]>>): void {
   if (typeof options !== 'object' || options === null) throw invalid(`options of ${call}() must be an object, got ${options === null ? 'null' : typeof options}`)
   for (const [key, value] of Object.entries(options)) {
     const kind = known[key]

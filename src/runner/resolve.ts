@@ -20,13 +20,23 @@ export type WaitingCall = Pick<SuspendReason & { readonly type: 'in-doubt' | 're
 
 export type DecisionInput = 'rerun' | 'skip' | 'reuse' | { readonly result: unknown }
 
+/** How something is said to a run. */
+export interface Saying {
+  /** ms since the epoch. */
+  readonly now: number
+  readonly secrets?: Secrets | undefined
+  /** Position of the newest entry that was known to who says it: nothing is said of what started, or asked, later. Default: the newest there is. */
+  readonly asOf?: number | undefined
+}
+
 /** Needs the store only: a person may decide where no agent is at hand. The run goes on when it is resumed. */
-export async function decide(store: Store, runId: string, asked: string | WaitingCall, input: DecisionInput, now: number, secrets?: Secrets): Promise<void> {
+export async function decide(store: Store, runId: string, asked: string | WaitingCall, input: DecisionInput, { now, secrets, asOf }: Saying): Promise<void> {
   const step = typeof asked === 'string' ? asked : asked?.step
   if (typeof step !== 'string') throw new HoldfastError('INVALID_OPTIONS', `resolve() takes the id of a step, or the reason of a suspended run that names one, got ${JSON.stringify(asked)}`, { runId })
   const asGiven = input === 'reuse' ? input : decisionOf(input)
   const row = await store.get(runId)
   if (!row) throw new HoldfastError('UNKNOWN_RUN', `there is no run "${runId}" in this ${store.kind} store`, { runId, advice: 'Look at the list of runs' })
+  checkAsOf(row, asOf)
   const { entries } = await readJournal(store, row)
   const history = new History()
   // What is to be given again is needed whole: the values of secrets in it are put in place once more.
@@ -37,18 +47,19 @@ export async function decide(store: Store, runId: string, asked: string | Waitin
   const question = row.status === 'completed' ? undefined : questionOf(entries, history, step, mayRun)
   if (!question) throw nothingToResolve(runId, step, row.status, row.status === 'completed' ? [] : questionsIn(entries, history, mayRun))
   if (question.first.length > 0) throw nothingToResolve(runId, step, row.status, question.first)
-  if (typeof asked !== 'string') {
-    const advice = 'Look at what it waits for now'
-    if (asked.fingerprint !== question.fingerprint || asked.tool !== question.effect.name) {
-      throw new HoldfastError('NOTHING_TO_RESOLVE', `step "${step}" of run "${runId}" is another call now than the one that was asked about`, { runId, step, advice })
-    }
-    const again = asked.calls?.find((call) => isStartedSince(history.ledger.effects.get(call.step), call))
-    if (again) throw new HoldfastError('NOTHING_TO_RESOLVE', `step "${again.step}" of run "${runId}" has been started again since that was asked`, { runId, step, advice })
+  const advice = 'Look at what it waits for now'
+  const known = typeof asked === 'string' ? (asOf === undefined ? undefined : lastReasons(entries.filter(({ seq }) => seq <= asOf)).find((reason) => reason.step === step)) : asked
+  if (known && (known.fingerprint !== question.fingerprint || known.tool !== question.effect.name)) {
+    throw new HoldfastError('NOTHING_TO_RESOLVE', `step "${step}" of run "${runId}" is another call now than the one that was asked about`, { runId, step, advice })
   }
+  const again = typeof asked === 'string'
+    ? [step, ...question.effects].find((id) => (history.ledger.effects.get(id)?.startedSeq ?? 0) > (asOf ?? Infinity))
+    : asked.calls?.find((call) => isStartedSince(history.ledger.effects.get(call.step), call))?.step
+  if (again !== undefined) throw new HoldfastError('NOTHING_TO_RESOLVE', `step "${again}" of run "${runId}" has been started again since that was asked`, { runId, step, advice })
   const decision = asGiven === 'reuse' ? reused(question, runId, step)
     : asGiven.type === 'result' && question.kind === 'model' ? responseGiven(input, question.effect.name, runId, step, now) : asGiven
   await refuseSettled(store, row, step, question, entries)
-  const message: Message = { type: 'decision', step, effect: question.effect, fingerprint: question.fingerprint, since: row.lastSeq, decision }
+  const message: Message = { type: 'decision', step, effect: question.effect, fingerprint: question.fingerprint, since: asOf ?? row.lastSeq, decision }
   // A run that waits with it again has met something that was not there when that was decided.
   const waitsAgain = lastReasons(entries).some((reason) => reason.step === step)
   if (!waitsAgain && history.ledger.decisions.some((d) => d.step === step && !d.consumed)) throw resolvedAlready(runId, step)
@@ -56,6 +67,12 @@ export async function decide(store: Store, runId: string, asked: string | Waitin
   const before = entries.filter(({ entry }) => (entry.type === 'decision' || entry.type === 'inbox-taken') && entry.step === step).length
   const sent = await store.send(runId, { question: `resolve ${step} ${before}`, body: writeMessage(runId, message, secrets), wakes: true, now })
   if (sent === null) throw resolvedAlready(runId, step)
+}
+
+/** @throws HoldfastError `INVALID_OPTIONS`. */
+export function checkAsOf({ runId, lastSeq }: RunRow, asOf: number | undefined): void {
+  if (asOf === undefined || (Number.isSafeInteger(asOf) && asOf >= 1 && asOf <= lastSeq)) return
+  throw new HoldfastError('INVALID_OPTIONS', `as of entry ${asOf}: the journal of run "${runId}" has entries 1 to ${lastSeq}`, { runId, advice: 'holdfast show prints the commands with the right one' })
 }
 
 /** The work itself has told meanwhile how it ended, and the run has not read that yet: it counts, and nothing is left to decide about (C20). */

@@ -61,6 +61,14 @@ export interface ResumeOptions extends CallOptions {
   readonly redo?: string
 }
 
+/** Of what is said to a run that waits. */
+export interface SayOptions extends CallOptions {
+  /** The run is resumed at once, with the other options. Default false: it is due. */
+  readonly resume?: boolean
+  /** Position in the journal of the newest entry that was known to who says it: refused where the call was started, or asked, again since. Default: the newest. */
+  readonly asOf?: number
+}
+
 export interface Runner {
   /**
    * Starts the run; or resumes it where it stopped; or returns what was recorded.
@@ -87,7 +95,7 @@ export interface Runner {
    * @returns With `resume: true` what `resume` gives.
    * @throws HoldfastError `UNKNOWN_RUN`, `UNKNOWN_STEP`, `NOTHING_TO_RESOLVE`.
    */
-  resolve(runId: string, step: string | WaitingCall, decision: DecisionInput, options?: CallOptions & { readonly resume?: boolean }): Promise<Outcome | undefined>
+  resolve(runId: string, step: string | WaitingCall, decision: DecisionInput, options?: SayOptions): Promise<Outcome | undefined>
   /**
    * Agrees to a call that waits because the policy of its tool says `approval`. It counts once; a second answer is refused, whoever gives it.
    *
@@ -95,9 +103,9 @@ export interface Runner {
    * @returns With `resume: true` what `resume` gives; else nothing is driven, the run is due.
    * @throws HoldfastError `UNKNOWN_RUN`, `NOTHING_TO_APPROVE` (it does not wait, was answered, has expired, or is another call by now), `VALUE_NOT_STORABLE`.
    */
-  approve(runId: string, step: string | ApprovalReason, options?: ApproveInput & CallOptions & { readonly resume?: boolean }): Promise<Outcome | undefined>
+  approve(runId: string, step: string | ApprovalReason, options?: ApproveInput & SayOptions): Promise<Outcome | undefined>
   /** Refuses it: it is not called, the model is told so, with the reason. @throws HoldfastError as {@link Runner.approve}. */
-  deny(runId: string, step: string | ApprovalReason, options?: DenyInput & CallOptions & { readonly resume?: boolean }): Promise<Outcome | undefined>
+  deny(runId: string, step: string | ApprovalReason, options?: DenyInput & SayOptions): Promise<Outcome | undefined>
   /**
    * Drives every run of its agents that nobody drives although it could go on, those that wait longest first: abandoned ones (their process is
    * known to be dead, or its lease has run out) and those that are due (a wait is over, somebody has answered, their runner was closed).
@@ -150,7 +158,7 @@ export function createRunner(options: RunnerOptions): Runner {
 const CALL = { signal: 'signal', limits: 'limits', retry: 'checked elsewhere', timeouts: 'checked elsewhere', allowMismatch: 'boolean', force: 'boolean', onIncompleteTool: ON_INCOMPLETE, onEvent: 'function' } as const
 const RUN = { runId: 'checked elsewhere', threadId: 'string', ...CALL } as const
 const RESUME = { redo: 'string', ...CALL } as const
-const RESOLVE = { resume: 'boolean', ...CALL } as const
+const RESOLVE = { resume: 'boolean', asOf: 'number', ...CALL } as const
 const APPROVE = { input: 'checked elsewhere', by: 'string', ...RESOLVE } as const
 const DENY = { reason: 'string', by: 'string', ...RESOLVE } as const
 const RECOVER = { concurrency: 'checked elsewhere', signal: 'signal', onEvent: 'function' } as const
@@ -200,34 +208,34 @@ class DefaultRunner implements Runner {
     }
   }
 
-  async resolve(runId: string, step: string | WaitingCall, decision: DecisionInput, options: CallOptions & { readonly resume?: boolean } = {}): Promise<Outcome | undefined> {
+  async resolve(runId: string, step: string | WaitingCall, decision: DecisionInput, options: SayOptions = {}): Promise<Outcome | undefined> {
     checkCall('resolve', options, RESOLVE)
     const { clock, secrets } = this.#options
     await this.#driving.counted(async () => {
       await this.#ready()
-      await decide(this.#store, checkRunId(runId), step, decision, clock.now(), secrets)
+      await decide(this.#store, checkRunId(runId), step, decision, { now: clock.now(), secrets, asOf: options.asOf })
     })
-    const { resume, ...call } = options
+    const { resume, asOf: _asOf, ...call } = options
     return resume ? this.resume(runId, call) : undefined
   }
 
-  async approve(runId: string, step: string | ApprovalReason, options: ApproveInput & CallOptions & { readonly resume?: boolean } = {}): Promise<Outcome | undefined> {
+  async approve(runId: string, step: string | ApprovalReason, options: ApproveInput & SayOptions = {}): Promise<Outcome | undefined> {
     checkCall('approve', options, APPROVE)
     const { input, by, ...call } = options
     return this.#answer(runId, step, approvedBy({ ...(input !== undefined && { input }), ...(by !== undefined && { by }) }), call)
   }
 
-  async deny(runId: string, step: string | ApprovalReason, options: DenyInput & CallOptions & { readonly resume?: boolean } = {}): Promise<Outcome | undefined> {
+  async deny(runId: string, step: string | ApprovalReason, options: DenyInput & SayOptions = {}): Promise<Outcome | undefined> {
     checkCall('deny', options, DENY)
     const { reason, by, ...call } = options
     return this.#answer(runId, step, deniedBy({ ...(reason !== undefined && { reason }), ...(by !== undefined && { by }) }), call)
   }
 
-  async #answer(runId: string, step: string | ApprovalReason, decision: ApprovalDecision, { resume, ...call }: CallOptions & { readonly resume?: boolean }): Promise<Outcome | undefined> {
+  async #answer(runId: string, step: string | ApprovalReason, decision: ApprovalDecision, { resume, asOf, ...call }: SayOptions): Promise<Outcome | undefined> {
     const { clock, secrets } = this.#options
     await this.#driving.counted(async () => {
       await this.#ready()
-      await answer(this.#store, checkRunId(runId), step, decision, clock.now(), secrets)
+      await answer(this.#store, checkRunId(runId), step, decision, { now: clock.now(), secrets, asOf })
     })
     return resume ? this.resume(runId, call) : undefined
   }

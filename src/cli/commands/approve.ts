@@ -5,19 +5,19 @@ import type { CallOptions, Runner } from '../../runner/runner.ts'
 import type { Outcome } from '../../runner/outcome.ts'
 import type { Arguments } from '../arguments.ts'
 import { usage } from '../cli-error.ts'
-import { JSON_OPTION, HELP_OPTION, MISMATCH_OPTION, MODULE_OPTION, QUIET_OPTION, STORE_OPTION, type Command } from '../command.ts'
+import { AS_OF_OPTION, HELP_OPTION, JSON_OPTION, MISMATCH_OPTION, MODULE_OPTION, QUIET_OPTION, STORE_OPTION, type Command } from '../command.ts'
 import { drive, placeOf } from '../drive.ts'
 import { EXIT } from '../exit-code.ts'
 import { resumeCommand } from '../hint.ts'
-import { parseJson } from '../input.ts'
+import { asOfOf, parseJson } from '../input.ts'
 import type { Io } from '../io.ts'
 import { jsonText } from '../json.ts'
 import { oneLine } from '../printable.ts'
 import { loadRunner } from '../runner-module.ts'
-import { openSource, type Source } from '../source.ts'
+import { openSource, type AsOf, type Source } from '../source.ts'
 
 const BY = { name: 'by', value: 'WHO', text: 'who says so: kept, and shown' } as const
-const REST = [{ name: 'resume', text: 'go on with the run at once; needs the module' }, STORE_OPTION, MODULE_OPTION, MISMATCH_OPTION, QUIET_OPTION, JSON_OPTION, HELP_OPTION] as const
+const REST = [AS_OF_OPTION, { name: 'resume', text: 'go on with the run at once; needs the module' }, STORE_OPTION, MODULE_OPTION, MISMATCH_OPTION, QUIET_OPTION, JSON_OPTION, HELP_OPTION] as const
 const STEP = 'The step is the id that show prints. One answer counts; a second one is refused.'
 
 export const approve: Command = {
@@ -31,7 +31,7 @@ export const approve: Command = {
   },
   run(args, io) {
     const { input, by } = args.values
-    const given: ApproveInput = { ...(input !== undefined && { input: parseJson('--input', input) }), ...(by !== undefined && { by }) }
+    const given: ApproveInput & AsOf = { ...asOfOf(args), ...(input !== undefined && { input: parseJson('--input', input) }), ...(by !== undefined && { by }) }
     return answer(args, io, 'approve', (source, runId, step) => source.approve(runId, step, given), (runner, runId, step, options) => runner.approve(runId, step, { ...options, ...given }))
   },
 }
@@ -47,7 +47,7 @@ export const deny: Command = {
   },
   run(args, io) {
     const { reason, by } = args.values
-    const given: DenyInput = { ...(reason !== undefined && { reason }), ...(by !== undefined && { by }) }
+    const given: DenyInput & AsOf = { ...asOfOf(args), ...(reason !== undefined && { reason }), ...(by !== undefined && { by }) }
     return answer(args, io, 'deny', (source, runId, step) => source.deny(runId, step, given), (runner, runId, step, options) => runner.deny(runId, step, { ...options, ...given }))
   },
 }

@@ -3,11 +3,11 @@ import { checkRunId } from '../../runner/options.ts'
 import type { DecisionInput } from '../../runner/resolve.ts'
 import type { Arguments } from '../arguments.ts'
 import { usage } from '../cli-error.ts'
-import { JSON_OPTION, HELP_OPTION, MISMATCH_OPTION, MODULE_OPTION, QUIET_OPTION, STORE_OPTION, type Command } from '../command.ts'
+import { AS_OF_OPTION, HELP_OPTION, JSON_OPTION, MISMATCH_OPTION, MODULE_OPTION, QUIET_OPTION, STORE_OPTION, type Command } from '../command.ts'
 import { drive, placeOf } from '../drive.ts'
 import { EXIT } from '../exit-code.ts'
 import { CHOICES, resumeCommand, type Choice } from '../hint.ts'
-import { parseJson } from '../input.ts'
+import { asOfOf, parseJson } from '../input.ts'
 import { jsonText } from '../json.ts'
 import { oneLine } from '../printable.ts'
 import { loadRunner } from '../runner-module.ts'
@@ -23,6 +23,7 @@ export const resolve: Command = {
       { name: 'reuse', text: CHOICES.reuse },
       { name: 'skip', text: CHOICES.skip },
       { name: 'rerun', text: CHOICES.rerun },
+      AS_OF_OPTION,
       { name: 'resume', text: 'go on with the run at once; needs the module' },
       STORE_OPTION, MODULE_OPTION, MISMATCH_OPTION, QUIET_OPTION, JSON_OPTION, HELP_OPTION,
     ],
@@ -37,14 +38,15 @@ export const resolve: Command = {
     const [id, step] = args.positionals as [string, string]
     const runId = checkRunId(id)
     const [choice, decision] = decisionOf(args)
+    const asOf = asOfOf(args)
     if (args.flags.has('resume')) {
       if (args.values['store'] !== undefined) throw usage('--resume goes on in the store of the module', 'Leave --store out')
       const runner = await loadRunner(args.values['module'], io.cwd)
-      return drive(runId, runner, args, io, async (options) => (await runner.resolve(runId, step, decision, { ...options, resume: true }))!)
+      return drive(runId, runner, args, io, async (options) => (await runner.resolve(runId, step, decision, { ...options, ...asOf, resume: true }))!)
     }
     const source = await openSource(args, io, { reading: false })
     try {
-      await source.resolve(runId, step, decision)
+      await source.resolve(runId, step, decision, asOf)
     } finally {
       await source.close()
     }

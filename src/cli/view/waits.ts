@@ -51,7 +51,7 @@ type Question = SuspendReason & { readonly type: 'in-doubt' | 'repeat' }
 
 /** Why the run is suspended, and what else is in doubt: a person may settle that before the run is resumed. */
 export function waitsOf(runId: string, entries: readonly Placed[], history: History, decided: ReadonlyMap<string, TakenDecision['decision']>, place: Place): WaitView[] {
-  const view = (reason: SuspendReason): WaitView => waitView(runId, reason, history, decided, place)
+  const view = (reason: SuspendReason): WaitView => waitView(runId, reason, history, decided, place, entries.at(-1)?.seq)
   const waits = lastReasons(entries).map(view)
   const covered = new Set(waits.flatMap(({ step, effects, settleFirst }) => [...(step === null ? [] : [step]), ...(settleFirst.length > 0 ? [] : effects)]))
   const doubts = history.ledger.allStanding().filter((effect) => isInDoubt(effect, () => false) && effect.cause !== 'skipped' && !covered.has(effect.step.id))
@@ -59,9 +59,9 @@ export function waitsOf(runId: string, entries: readonly Placed[], history: Hist
 }
 
 /** A reason by itself, where the journal is not at hand. */
-export function waitView(runId: string, reason: SuspendReason, history: History | undefined, decided: ReadonlyMap<string, TakenDecision['decision']>, place: Place): WaitView {
+export function waitView(runId: string, reason: SuspendReason, history: History | undefined, decided: ReadonlyMap<string, TakenDecision['decision']>, place: Place, asOf?: number): WaitView {
   const { type } = reason
-  if (type === 'approval') return approvalView(runId, reason, history, decided.get(reason.step) ?? null, place)
+  if (type === 'approval') return approvalView(runId, reason, history, decided.get(reason.step) ?? null, place, asOf)
   if (type !== 'in-doubt' && type !== 'repeat') {
     const step = 'step' in reason && reason.step !== '' ? reason.step : null
     return { type, step, tool: null, message: reason.message, started: null, effects: [], settleFirst: [], calls: [], decided: null, choices: [] }
@@ -71,19 +71,19 @@ export function waitView(runId: string, reason: SuspendReason, history: History 
   const calls = callsOf(reason, history)
   return {
     type, step, tool, message: messageOf(reason, calls, history), started: effects.includes(step), effects, settleFirst: first, calls, decided: known,
-    choices: known === null ? choicesFor(reason, history).map((choice) => ({ choice, command: resolveCommand(runId, step, choice, place) })) : [],
+    choices: known === null ? choicesFor(reason, history).map((choice) => ({ choice, command: resolveCommand(runId, step, choice, place, asOf) })) : [],
   }
 }
 
 /** A journal has the arguments where the question stands. */
-function approvalView(runId: string, { type, step, tool, input, question, expiresAt }: Approval, history: History | undefined, decided: WaitView['decided'], place: Place): WaitView {
+function approvalView(runId: string, { type, step, tool, input, question, expiresAt }: Approval, history: History | undefined, decided: WaitView['decided'], place: Place, asOf?: number): WaitView {
   const asked = history?.approvals.about(step)
   const known = input ?? (asked?.seq === question ? asked.input : undefined)
   const until = expiresAt === undefined ? '' : `; it counts as denied at ${timeText(expiresAt)}`
   return {
     type, step, tool, message: `somebody has to agree before "${tool}" is called${until}`, started: false, effects: [], settleFirst: [],
     calls: [viewOf({ step, ...(known && { input: known }) }, tool)], decided,
-    choices: decided === null ? (['approve', 'deny'] as const).map((choice) => ({ choice, command: answerCommand(runId, step, choice, place) })) : [],
+    choices: decided === null ? (['approve', 'deny'] as const).map((choice) => ({ choice, command: answerCommand(runId, step, choice, place, asOf) })) : [],
   }
 }
 
