@@ -254,6 +254,24 @@ describe('a decision that is given with the reason it was asked for with', () =>
     expect(paid.map(({ what }) => what)).toEqual(['A', 'C'])
   })
 
+  it('may be given with the position of the newest entry that was known instead: refused where the call was started, or is another, since', async () => {
+    const { paid, list, runner } = await paidA()
+    const known = async (): Promise<number> => (await runner.history('r')).at(-1)!.seq
+    const waitWith = async (what: string) => {
+      list.splice(0, list.length, what)
+      const outcome = await runner.resume('r')
+      const [reason] = outcome.status === 'suspended' ? outcome.reasons : []
+      return { step: (reason as { step: string }).step, asOf: await known() }
+    }
+    const b = await waitWith('B')
+    const c = await waitWith('C')
+    const refused = (what: string) => ({ code: 'NOTHING_TO_RESOLVE', message: expect.stringContaining(what) })
+    await expect(runner.resolve('r', b.step, 'rerun', { asOf: b.asOf })).rejects.toMatchObject(refused('is another call now'))
+    for (const asOf of [0, 1.5, c.asOf + 1]) await expect(runner.resolve('r', c.step, 'rerun', { asOf })).rejects.toMatchObject({ code: 'INVALID_OPTIONS', message: expect.stringContaining(`as of entry ${asOf}`) })
+    expect(await runner.resolve('r', c.step, 'rerun', { asOf: c.asOf, resume: true })).toMatchObject({ status: 'completed' })
+    expect(paid.map(({ what }) => what)).toEqual(['A', 'C'])
+  })
+
   it('must be about something that has an id', async () => {
     const runner = createRunner({ agents: [defineAgent('a', async () => 1)], store: memoryStore() })
     await runner.run('a', 1, { runId: 'r' })

@@ -29,7 +29,7 @@ Then it goes on with
   holdfast resume r-1`
     const { code, out } = await start()
     expect([code, out]).toEqual([3, `run r-1 is suspended\n${said.replaceAll('PLACE', `--module ${fixture('gated')}`).replace('\n\nThen', '\nThen')} --module ${fixture('gated')}\n`])
-    expect((await command(['show', 'r-1', '--store', store])).out).toContain(said.replaceAll('PLACE', `--store ${store}`))
+    expect((await command(['show', 'r-1', '--store', store])).out).toContain(said.replaceAll('PLACE', `--as-of 6 --store ${store}`))
     expect(JSON.parse((await start('--json')).out)).toMatchObject({ status: 'suspended', reasons: [{ type: 'approval', step: '0', input: { amount: 50 } }] })
     expect(JSON.parse((await command(['show', 'r-1', '--store', store, '--json'])).out)).toMatchObject({
       waits: [{ type: 'approval', calls: [{ input: { amount: 50 } }], choices: [{ choice: 'approve' }, { choice: 'deny' }] }], steps: [{ id: '0', state: 'waiting' }],

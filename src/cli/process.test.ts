@@ -55,8 +55,8 @@ describe('a process', () => {
 
     const { out: shown } = await command(['show', 'r-1', '--store', store])
     expect(shown).toMatch(/0\/c:call_7 +tool refund +in doubt/)
-    const offered = /holdfast (resolve r-1 0\/c:call_7) --result '\{"your":"JSON"\}' --store (\S+)/.exec(shown)!
-    expect((await command([...offered[1]!.split(' '), '--result', '{"refunded":7}', '--store', offered[2]!])).code).toBe(0)
+    const offered = /holdfast (resolve r-1 0\/c:call_7) --result '\{"your":"JSON"\}' (--as-of \d+) --store (\S+)/.exec(shown)!
+    expect((await command([...offered[1]!.split(' '), '--result', '{"refunded":7}', ...offered[2]!.split(' '), '--store', offered[3]!])).code).toBe(0)
 
     const resumed = await holdfast(['resume', 'r-1', ...desk], env)
     expect(resumed).toMatchObject({ code: 0, out: 'Order 7 is refunded.\n' })

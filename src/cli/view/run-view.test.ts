@@ -29,9 +29,9 @@ describe('the view of a run', () => {
       type: 'in-doubt', step: '0/c:a', tool: 'refund', message: 'nobody knows whether "refund" took effect', started: true, effects: ['0/c:a'], settleFirst: [], decided: null,
       calls: [{ step: '0/c:a', tool: 'refund', input: null, idempotencyKey: 'key 0/c:a', startedAt: 4_000, lostBefore: null }],
       choices: [
-        { choice: 'result', command: `holdfast resolve r-1 0/c:a --result '{"your":"JSON"}'` },
-        { choice: 'skip', command: 'holdfast resolve r-1 0/c:a --skip' },
-        { choice: 'rerun', command: 'holdfast resolve r-1 0/c:a --rerun' },
+        { choice: 'result', command: `holdfast resolve r-1 0/c:a --result '{"your":"JSON"}' --as-of 4` },
+        { choice: 'skip', command: 'holdfast resolve r-1 0/c:a --skip --as-of 4' },
+        { choice: 'rerun', command: 'holdfast resolve r-1 0/c:a --rerun --as-of 4' },
       ],
     }])
   })
@@ -142,7 +142,7 @@ describe('the view of a run', () => {
 
   it('repeats in its commands where the run is', () => {
     const seen = view('running', [started(1), asked, began(REFUND)], { place: { store: 'runs.db' } })
-    expect(seen.waits[0]?.choices[1]?.command).toBe('holdfast resolve r-1 0/c:a --skip --store runs.db')
+    expect(seen.waits[0]?.choices[1]?.command).toBe('holdfast resolve r-1 0/c:a --skip --as-of 4 --store runs.db')
   })
 
   it('of a journal without a beginning is refused', () => {

@@ -58,11 +58,11 @@ describe('show', () => {
           1/c:b refund
             started 1970-01-01 00:00:09Z, idempotency key key 1/c:b
           it happened, and this is what it gave:
-            holdfast resolve r-1 1/c:b --result '{"your":"JSON"}'
+            holdfast resolve r-1 1/c:b --result '{"your":"JSON"}' --as-of 9
           leave it: its caller is told that its outcome is unknown:
-            holdfast resolve r-1 1/c:b --skip
+            holdfast resolve r-1 1/c:b --skip --as-of 9
           it did not happen, or may happen once more:
-            holdfast resolve r-1 1/c:b --rerun
+            holdfast resolve r-1 1/c:b --rerun --as-of 9
 
       Then it goes on with
         holdfast resume r-1
@@ -85,11 +85,11 @@ describe('show', () => {
           0/c:a refund
             started 1970-01-01 00:00:03Z, idempotency key key 0/c:a
           do not make this call: it is answered with this:
-            holdfast resolve r-1 2/c:b --result '{"your":"JSON"}'
+            holdfast resolve r-1 2/c:b --result '{"your":"JSON"}' --as-of 7
           do not make this call: its caller is told that its outcome is unknown:
-            holdfast resolve r-1 2/c:b --skip
+            holdfast resolve r-1 2/c:b --skip --as-of 7
           make this call:
-            holdfast resolve r-1 2/c:b --rerun
+            holdfast resolve r-1 2/c:b --rerun --as-of 7
         waiting b:x#0/0: "refund" was not started: it waits for the outcome of b:y#0/0, which nobody knows. Settle that first, this one then goes on by itself
           b:x#0/0 refund
             not started
@@ -99,11 +99,11 @@ describe('show', () => {
           b:y#0/0 refund
             started 1970-01-01 00:00:05Z, idempotency key key b:y#0/0
           it happened, and this is what it gave:
-            holdfast resolve r-1 b:y#0/0 --result '{"your":"JSON"}'
+            holdfast resolve r-1 b:y#0/0 --result '{"your":"JSON"}' --as-of 7
           leave it: its caller is told that its outcome is unknown:
-            holdfast resolve r-1 b:y#0/0 --skip
+            holdfast resolve r-1 b:y#0/0 --skip --as-of 7
           it did not happen, or may happen once more:
-            holdfast resolve r-1 b:y#0/0 --rerun
+            holdfast resolve r-1 b:y#0/0 --rerun --as-of 7
 
       Then it goes on with
         holdfast resume r-1
