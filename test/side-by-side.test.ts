@@ -104,6 +104,54 @@ describe('what runs side by side (C16)', () => {
     expect(charged.toSorted()).toEqual([1, 2])
   })
 
+  describe('steps of one name that say nothing of what they ask for (C16d)', () => {
+    const charged: number[] = []
+    const load = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
+    const charge = (run: Run, i: number) => run.step('charge', () => charged.push(i))
+    const drive = (handler: (run: Run) => Promise<unknown>) => {
+      charged.length = 0
+      const agent = defineAgent('a', handler)
+      return createRunner({ agents: [agent], store: memoryStore(), ...quick }).run(agent, 1, { runId: 'r' })
+    }
+
+    it('are refused where other code asks for the second one, although the first has ended: the loads may end in another order on resume', async () => {
+      const ended = Promise.withResolvers<void>()
+      await expect(drive((run) => Promise.all([1, 2].map(async (i) => {
+        if (i === 2) await ended.promise
+        await load(1)
+        await charge(run, i)
+        ended.resolve()
+      })))).rejects.toMatchObject({ code: 'AMBIGUOUS_STEP', message: expect.stringMatching(/step "charge" was asked for before \(0\), by other code of its branch.*give it its `input`, or a `key`/) })
+      expect(charged).toEqual([1])
+    })
+
+    it('are refused behind a function that looks something up by itself before it asks', async () => {
+      const order = async (run: Run, i: number) => (await load(1), charge(run, i))
+      await expect(drive(async (run) => [await order(run, 1), await order(run, 2)])).rejects.toMatchObject({ code: 'AMBIGUOUS_STEP' })
+      expect(charged).toEqual([1])
+    })
+
+    it.each<[string, (run: Run) => Promise<unknown>]>([
+      ['follow one another', async (run) => { for (const i of [1, 2, 3]) await charge(run, i) }],
+      ['follow one another with something in between', async (run) => { for (const i of [1, 2, 3]) await load(1).then(() => run.step(`look ${i}`, () => i)), await charge(run, i) }],
+      ['stand in a function that asks at once', async (run) => { for (const i of [1, 2, 3]) await (async () => charge(run, i))() }],
+      ['stand in branches', (run) => Promise.all([1, 2, 3].map((i) => run.branch(String(i), async () => (await load(4 - i), charge(run, i)))))],
+      ['are asked for from a callback that was set up before', async (run) => {
+        const waiting: (() => void)[] = []
+        const turn = () => new Promise<void>((resolve) => waiting.push(resolve))
+        const next = setInterval(() => waiting.shift()?.(), 1)
+        for (const i of [1, 2, 3]) {
+          await turn()
+          await charge(run, i)
+        }
+        clearInterval(next)
+      }],
+    ])('are right where they %s', async (_, handler) => {
+      expect(await drive(handler)).toMatchObject({ status: 'completed' })
+      expect(charged.toSorted()).toEqual([1, 2, 3])
+    })
+  })
+
   it('a race has the same winner on replay (C16c)', async () => {
     const wait = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
     let slowFirst = true

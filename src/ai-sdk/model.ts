@@ -3,7 +3,7 @@ import type { LanguageModelV4, LanguageModelV4CallOptions, LanguageModelV4Genera
 import { HoldfastError } from '../errors.ts'
 import { callable, oneOf } from '../reliability/check.ts'
 import { fixModelPolicy, resolveRetry, type ModelPolicy, type ResolvedRetry } from '../reliability/index.ts'
-import { isDriving } from '../run/current.ts'
+import { currentContext, inContext, isDriving } from '../run/current.ts'
 import type { Drive } from '../run/drive.ts'
 import type { StepSpec, WorkContext } from '../run/step.ts'
 import { asBroken } from './broken.ts'
@@ -65,7 +65,7 @@ export function wrapModel<M extends LanguageModelV4>(model: M, locate: Locate, g
     const spec = modelSpec(at, model, call, options, conversation, files, async (context) => {
       warnOfRepair(at.drive, conversation)
       const request = await liveCall(call, context, files)
-      const result = await Promise.resolve(model.doGenerate(request)).catch((error: unknown) => {
+      const result = await Promise.resolve(asOneStep(context, () => model.doGenerate(request))).catch((error: unknown) => {
         throw asBroken(error)
       })
       refuseNoAnswer(result)
@@ -89,7 +89,7 @@ export function wrapModel<M extends LanguageModelV4>(model: M, locate: Locate, g
     const work = async (context: WorkContext): Promise<RecordedResponse> => {
       warnOfRepair(at.drive, conversation)
       const request = await liveCall(call, context, files)
-      const live = await Promise.resolve(model.doStream(needsRaw ? { ...request, includeRawChunks: true } : request)).catch((error: unknown) => {
+      const live = await Promise.resolve(asOneStep(context, () => model.doStream(needsRaw ? { ...request, includeRawChunks: true } : request))).catch((error: unknown) => {
         throw asBroken(error)
       })
       const stamp = stampOf(model, context.idempotencyKey, at.drive.attempt.clock.now())
@@ -117,6 +117,12 @@ export function wrapModel<M extends LanguageModelV4>(model: M, locate: Locate, g
       return typeof value === 'function' ? value.bind(target) : value
     },
   })
+}
+
+/** What a model does to answer, its middleware among it, is one step with none inside. */
+function asOneStep<T>({ step }: WorkContext, send: () => T): T {
+  const current = currentContext()
+  return current ? inContext({ ...current, request: step }, send) : send()
 }
 
 /** Told once an attempt, when such a request is sent: a replay has the warning in its journal. */

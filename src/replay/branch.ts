@@ -45,6 +45,8 @@ export class Branch {
   readonly #taken = new Map<string, string>()
   /** By conversation, the response that led to effects. */
   readonly #effectful = new Map<string, string>()
+  /** By kind and name, the step that says nothing of what it asks and was asked for last. */
+  readonly #blind = new Map<string, string>()
   /** A call was made in it that no response had asked for. */
   hasUnasked = false
   /** A result was seen in it of a call that was asked for and never made through its step. */
@@ -179,6 +181,15 @@ export class Branch {
       if (record?.fingerprint === fingerprint) configs.add(record.config)
     }
     return configs.size
+  }
+
+  /** The step of this kind and name that was asked for last in this drive, and says nothing of what it asks. */
+  newestBlind({ kind, name }: Claim): string | undefined {
+    return this.#blind.get(`${kind} ${name}`)
+  }
+
+  noteBlind({ id, kind, name }: Ticket['ref']): void {
+    this.#blind.set(`${kind} ${name}`, id)
   }
 
   /** Whether the branch has a record of the conversation in this configuration. */

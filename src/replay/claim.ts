@@ -49,9 +49,14 @@ export interface Claim {
   /** It says what it asks for: a step without input can only be told by its place, or by its key. */
   readonly hasInput: boolean
   readonly model?: ModelClaim
+  /** Whether the code that asks has asked for that step itself, before: it is not a line of work beside it. Absent: nobody knows. */
+  readonly follows?: (step: string) => boolean
   /** It has effects and is not idempotent. */
   readonly effect?: EffectRef & { readonly policy: EffectPolicy }
 }
+
+/** It says nothing of what it asks: it is told by its turn alone. */
+export const isBlind = (claim: Claim): boolean => !claim.hasInput && claim.place.type !== 'key'
 
 /** A claimed step. */
 export interface Ticket {

@@ -7,7 +7,7 @@ import { guard, type Consumption, type GuardContext, type GuardVerdict } from '.
 import type { Effect } from '../effects/ledger.ts'
 import type { AskedCall } from '../journal/entry.ts'
 import { Branch } from './branch.ts'
-import type { Claim, Note, Ticket, Verdict } from './claim.ts'
+import { isBlind, type Claim, type Note, type Ticket, type Verdict } from './claim.ts'
 import type { History, StepRecord } from './history.ts'
 import { approved, isWithin, keyed, MAIN, numbered, parentOf } from './identity.ts'
 import { asksTheSame, matchNumbered } from './match.ts'
@@ -121,6 +121,9 @@ export class Machine {
     const effect = this.#history.ledger.effects.get(step)
     return effect !== undefined && this.#unclaimed.has(effect)
   }
+
+  /** Effects of earlier drives that nobody has asked for. */
+  leftUnasked = (): readonly Effect[] => this.#unclaimed.left()
 
   /** Effects that nobody has asked for, and that the call may be: it asks for the very same, or may stand in a step that does. */
   #elsewhere(ticket: Ticket, { name, key, policy }: NonNullable<Claim['effect']>): readonly Effect[] {
@@ -329,6 +332,7 @@ export class Machine {
       ref, within: branch, claim, carriesOn: claim.model?.carriesOn, occurrence, ...branch.overlap(ref.slot), hadInside: ref.kind !== 'model' && this.#history.hasInside(ref.id), changedAt: isBlind(claim) ? branch.changedAt : 0, claimedAt: ++this.#event, record, seq: 0, deliveredAt: 0,
     }
     branch.open.add(ticket)
+    if (isBlind(claim)) branch.noteBlind(ref)
     branch.tickets.push(ticket)
     this.#unclaimed.settle(ticket)
     return ticket
@@ -391,8 +395,5 @@ export class Machine {
 }
 
 const NOTHING: Consumption = { effects: [], decisions: [] }
-
-/** It says nothing of what it asks: after a result that may be another one now, nobody can say that it asks for the same (R5). */
-const isBlind = (claim: Claim): boolean => !claim.hasInput && claim.place.type !== 'key'
 
 const typeOf = (claim: Claim): 's' | 'a' => (claim.kind === 'agent' ? 'a' : 's')

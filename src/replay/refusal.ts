@@ -1,12 +1,13 @@
 /** What is refused before it starts (R1), and what to do about it. */
 import type { Branch } from './branch.ts'
-import type { Claim, Ticket, Verdict } from './claim.ts'
+import { isBlind, type Claim, type Ticket, type Verdict } from './claim.ts'
 
 type Refusal = Verdict & { readonly type: 'refuse' }
 
 /** What to do, by what is wrong. */
 export const REFUSED = {
   ambiguous: 'Give each line of work a branch of its own: `currentRun().branch(key, fn)`, or give the step a `key`',
+  blind: 'Say which it is: give it its `input`, or a `key`, or a branch of its own: `currentRun().branch(key, fn)`',
   agent: 'Give each of them a key of its own, `run.agent(child, input, { key })`, or a branch: `currentRun().branch(key, fn)`',
   key: 'Give each of them a key of its own, or a branch: `currentRun().branch(key, fn)`',
   call: 'Use what its first execution gave. What is to be done once more is a step of its own: run.step(name, { key }, fn)',
@@ -24,8 +25,13 @@ export function ambiguity(branch: Branch, claim: Claim, slot: number | undefined
   // Two equal requests are answered alike; the calls of a snippet are told apart by their order.
   if (slot === undefined || claim.kind === 'model' || (claim.place.type === 'call' && branch.isInsideCall)) return undefined
   const twin = open.find((t) => t.ref.slot !== undefined && t.ref.kind === claim.kind && t.ref.name === claim.name && t.claim.fingerprint === claim.fingerprint)
-  if (!twin) return undefined
-  return { type: 'refuse', code: 'AMBIGUOUS_STEP', message: `two steps "${claim.name}" that ask for the same are open in one branch`, advice: REFUSED.ambiguous }
+  if (twin) return { type: 'refuse', code: 'AMBIGUOUS_STEP', message: `two steps "${claim.name}" that ask for the same are open in one branch`, advice: REFUSED.ambiguous }
+  const former = isBlind(claim) && claim.follows ? branch.newestBlind(claim) : undefined
+  if (former === undefined || claim.follows!(former)) return undefined
+  return {
+    type: 'refuse', code: 'AMBIGUOUS_STEP', advice: REFUSED.blind,
+    message: `${claim.kind} "${claim.name}" was asked for before (${former}), by other code of its branch than asks for it now, and says nothing of what it asks: nobody can tell that they come in this order again`,
+  }
 }
 
 /**

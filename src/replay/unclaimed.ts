@@ -2,6 +2,7 @@
  * Effects of earlier drives that nobody has asked for yet in this one: a call that runs live elsewhere may be one of them, at another
  * place (R5). What is asked for leaves, so it is small where there is much that runs live.
  */
+import { isUnknown } from '../effects/doubt.ts'
 import { isDone, type Effect, type Ledger } from '../effects/ledger.ts'
 import type { EffectRef } from '../journal/entry.ts'
 import type { Ticket } from './claim.ts'
@@ -41,6 +42,12 @@ export class Unclaimed {
   of(ref: EffectRef, asksTheSame: (effect: Effect) => boolean, rivals: readonly string[]): Effect[] {
     const unclaimed = [...(this.#effects.get(refOf(ref))?.values() ?? [])]
     return unclaimed.filter((effect) => isDone(effect) && (asksTheSame(effect) || rivals.some((rival) => isWithin(effect.step.id, rival))) && !this.#isHeld(effect.step.id))
+  }
+
+  /** Those of which something is known, or in doubt, that no call has been answered with. */
+  left(): Effect[] {
+    const all = [...this.#effects.values()].flatMap((same) => [...same.values()])
+    return all.filter((effect) => !effect.superseded && !effect.consumed && effect.cause !== 'skipped' && (isDone(effect) || isUnknown(effect, () => false)) && !this.#isHeld(effect.step.id))
   }
 
   #isHeld(step: string): boolean {

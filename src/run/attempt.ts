@@ -182,12 +182,12 @@ export class Attempt {
 
   /**
    * The key under which the outside world may know a step: the same on every attempt. A step with effects has a record before it starts and
-   * is known by that. What is idempotent is known by what it asks (`effectKey`, else its arguments) and how often its branch
+   * is known by that. What is idempotent is known by what it asks (`effectKey`, else its arguments) and by its key, or how often its branch
    * has asked for it: so it has the same key also when the run diverged, or when others stood before it the last time.
    */
   idempotencyKey({ ref, claim, occurrence }: Ticket): string {
-    const content = claim.effect || claim.place.type === 'key' ? null : (claim.content ?? claim.fingerprint)
-    const known = content === null ? [ref.id] : [turnOf(ref.branch), ref.kind, ref.name, content, String(occurrence)]
+    const content = claim.content ?? claim.fingerprint
+    const known = claim.effect || content === null ? [ref.id] : claim.place.type === 'key' ? [turnOf(ref.id), content] : [turnOf(ref.branch), ref.kind, ref.name, content, String(occurrence)]
     return `hf_${hash(this.runId, String(this.options.createdAt), ...known)}`
   }
 

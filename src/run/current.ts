@@ -12,6 +12,17 @@ export interface Context {
   readonly branch: string
   /** The step whose code this is; undefined in the handler itself. */
   readonly step?: StepContext
+  /** Whether that code has come to its end: what still runs was only started by it. */
+  readonly isOver?: () => boolean
+  /** The steps that this code has asked for itself, as far as nothing but that tells them apart; the newest first. */
+  readonly asked?: Asked
+  /** The model request whose code this is: it has no steps inside. */
+  readonly request?: string
+}
+
+export interface Asked {
+  readonly step: string
+  readonly before: Asked | undefined
 }
 
 interface Shared {
@@ -26,6 +37,18 @@ const shared = ((globalThis as Record<symbol, unknown>)[key] ??= { storage: new 
 export const currentContext = (): Context | undefined => shared.storage.getStore()
 
 export const inContext = <T>(context: Context, fn: () => T): T => shared.storage.run(context, fn)
+
+/** Code that goes on from here has asked for this step; what runs beside it has not. */
+export function rememberAsked(step: string): void {
+  const context = currentContext()
+  if (context) shared.storage.enterWith({ ...context, asked: { step, before: context.asked } })
+}
+
+/** Whether the code of this context has asked for a step. */
+export function hasAsked({ asked }: Context, step: string): boolean {
+  for (let each = asked; each; each = each.before) if (each.step === step) return true
+  return false
+}
 
 /** Whether this process drives a run right now. */
 export const isDriving = (): boolean => shared.driven > 0
@@ -43,11 +66,16 @@ export function countDriven(): () => void {
 /**
  * The step whose code runs right now: its idempotency key, its signal, which try it is.
  *
- * @returns undefined outside the code of a step.
+ * Ask at once: what a queue or a pool calls later may run in the context of another call (`const { idempotencyKey } = currentStep()!` before `queue.add(...)`).
+ *
+ * @returns undefined outside the code of a step, and where that has come to its end.
  * @example
  * const refund = tool({
  *   inputSchema: z.object({ order: z.string() }),
  *   execute: ({ order }) => payments.refund(order, { idempotencyKey: currentStep()!.idempotencyKey }),
  * })
  */
-export const currentStep = (): StepContext | undefined => currentContext()?.step
+export function currentStep(): StepContext | undefined {
+  const context = currentContext()
+  return context?.isOver?.() ? undefined : context?.step
+}

@@ -6,16 +6,17 @@ import type { Consumption } from '../effects/guard.ts'
 import { decode } from '../journal/codec.ts'
 import type { AskedCall, Outcome, SuspendReason } from '../journal/entry.ts'
 import { HoldfastError } from '../errors.ts'
-import type { Note, Ticket, Verdict } from '../replay/claim.ts'
+import { isBlind, type Note, type Ticket, type Verdict } from '../replay/claim.ts'
 import { MAIN, parentOf } from '../replay/identity.ts'
 import { Machine } from '../replay/machine.ts'
 import type { Attempt } from './attempt.ts'
 import { Blame } from './blame.ts'
-import { currentContext, inContext } from './current.ts'
+import { currentContext, hasAsked, inContext, rememberAsked, type Context } from './current.ts'
 import type { Reached } from './limits.ts'
 import { performLive } from './live.ts'
 import { hiddenClaim } from './hidden-claim.ts'
 import { readable } from './readable.ts'
+import { abandoned, afterTheEnd, insideRequest } from './refused.ts'
 import { ofStep, type StepSpec } from './step.ts'
 
 /** How a drive ended. */
@@ -121,14 +122,15 @@ export class Drive {
       return never()
     }
     this.#disarmIdle()
-    const around = currentContext()?.step
-    const verdict = around?.signal.aborted ? abandoned(spec.label, around.step) : this.machine.claim(spec.claim)
+    const context = currentContext()
+    const verdict = this.#claim(spec, context)
     if (verdict.type === 'refuse') {
       this.#watch()
       return this.#refuse(verdict)
     }
     const { ticket, notes } = verdict
     spec.onClaimed?.(ticket.ref)
+    if (isBlind(spec.claim) && context?.drive === this) rememberAsked(ticket.ref.id)
     const ended = new Promise<Ended>((resolve) => this.#callers.set(ticket, resolve))
     this.#note(notes)
     if (verdict.type === 'replay') {
@@ -140,6 +142,12 @@ export class Drive {
       this.track(Promise.resolve().then(() => performLive(this, ticket, spec)), ticket)
     }
     return ended.then((end) => this.#handOut(ticket, end))
+  }
+
+  #claim({ label, claim }: StepSpec, context: Context | undefined): Verdict {
+    if (context?.step?.signal.aborted) return abandoned(label, context.step.step)
+    if (context?.request !== undefined) return insideRequest(label, context.request)
+    return this.machine.claim(context?.drive === this ? { ...claim, follows: (step) => hasAsked(context, step) } : claim)
   }
 
   #refuse({ code, message, advice }: Verdict & { type: 'refuse' }): Promise<never> {
@@ -383,14 +391,6 @@ function dueOf({ reason, resumeAt }: Waiting, now: number): number | null {
   if (type === 'draining') return now
   return type === 'not-recorded' ? now + NEXT_RECORD_MS : null
 }
-
-const afterTheEnd = (label: string): Verdict & { type: 'refuse' } => ({
-  type: 'refuse', code: 'BRANCH_ENDED', message: `${label} was asked for after the handler had returned`, advice: 'Await what the handler starts before it returns',
-})
-
-const abandoned = (label: string, step: string): Verdict & { type: 'refuse' } => ({
-  type: 'refuse', code: 'BRANCH_ENDED', message: `${label} was asked for by the code of step ${step}, which is no longer waited for`, advice: 'Heed the signal of the step: currentStep().signal',
-})
 
 /** A branch and all that it stands in: the ids of the steps around it are among them. */
 function around(branch: string): string[] {

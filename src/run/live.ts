@@ -191,11 +191,13 @@ async function call(
   if (branch === undefined) throw surroundingsEnded(drive, ticket, spec)
   drive.onPause(ticket.ref.id, pause)
   // Work that is no longer waited for may go on, but it may not ask for steps.
+  let isOver = false
   const close = (): void => drive.machine.closeBranch(branch)
   signal.addEventListener('abort', close, { once: true })
   try {
-    return await inContext({ drive, branch: branch.path, step: context }, () => spec.work(context))
+    return await inContext({ drive, branch: branch.path, step: context, isOver: () => isOver }, () => spec.work(context))
   } finally {
+    isOver = true
     signal.removeEventListener('abort', close)
     close()
     drive.offPause(ticket.ref.id, pause)

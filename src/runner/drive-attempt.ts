@@ -40,6 +40,7 @@ export async function driveAttempt(opened: OpenAttempt, current: Current): Promi
       switch (end.type) {
         case 'returned':
           await drive.settled()
+          warnOfLeft(attempt, drive)
           return await complete(opened, end.value)
         case 'threw':
           await settledWithin(drive, opened.drainMs)
@@ -105,6 +106,12 @@ async function close({ attempt, writer, inbox, lease }: OpenAttempt, entries: re
     throw error
   }
   attempt.emit({ type: 'attempt-ended', attempt: attempt.options.number, summary })
+}
+
+/** It has come to its end another way than before: what was done on the way, nobody may know. */
+function warnOfLeft(attempt: Attempt, { machine }: Drive): void {
+  const left = machine.leftUnasked().map(({ step, state }) => `${step.kind} "${step.name}" (${step.id}), ${state === 'completed' ? 'which was done' : 'of which nobody knows whether it took effect'}`)
+  if (left.length > 0) attempt.warn('EFFECTS_LEFT', `the run ended without asking for what an earlier attempt had started: ${left.join('; ')}`)
 }
 
 async function complete(opened: OpenAttempt, value: unknown): Promise<Outcome> {

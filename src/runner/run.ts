@@ -162,7 +162,8 @@ async function inBranch<T>(drive: Drive, parent: string, key: string, fn: () => 
     throw new HoldfastError('INVALID_OPTIONS', `run.branch(): its key must be a string and its function a function, got ${typeof key} and ${typeof fn}`)
   }
   const as = { type: 'b', name: drive.attempt.secrets?.hide(String(key)) ?? key } as const
-  const step = currentContext()?.step
+  const current = currentContext()
+  const step = current?.step
   // Where it stands another try may have begun since: what is opened there is no business of this one.
   if (step?.signal.aborted || drive.machine.hasEnded(parent)) {
     throw new HoldfastError('BRANCH_ENDED', `run "${drive.attempt.runId}": branch "${key}" was opened in one that has ended`, {
@@ -177,7 +178,7 @@ async function inBranch<T>(drive: Drive, parent: string, key: string, fn: () => 
       advice: 'Give each line of work a key of its own',
     })
   }
-  const context = { drive, branch: branch.path, ...(step && { step }) }
+  const context = { ...current, drive, branch: branch.path }
   let value: T
   try {
     value = await inContext(context, fn)

@@ -1,5 +1,6 @@
 /** Makes random programs: the same seed, the same program. */
 import { seededRandom, type Random } from '../../src/core/random.ts'
+import { toldApart } from './told-apart.ts'
 import type { Behaviour, CallNode, Disturbance, Node, Program, ReadNode, StepNode, ToolName, Turn, Via } from './program.ts'
 
 /** The seed of program `k` of a series. */
@@ -63,8 +64,7 @@ class Maker {
       ...(this.#unstable === 'diverge' && { onConfigChange: 'diverge' as const }),
       ...(this.#chance(0.2) && { hasty: true }),
       ...(this.#chance(0.15) && { onIncompleteTool: this.#pick(['rerun', 'skip'] as const) }),
-      node,
-      scripts: this.#scripts,
+      ...toldApart(node, this.#scripts),
       attempts: this.#list(1, 4, () => this.#disturbance()),
     }
   }
