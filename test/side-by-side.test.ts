@@ -133,7 +133,12 @@ describe('what runs side by side (C16)', () => {
 
     it.each<[string, (run: Run) => Promise<unknown>]>([
       ['follow one another', async (run) => { for (const i of [1, 2, 3]) await charge(run, i) }],
-      ['follow one another with something in between', async (run) => { for (const i of [1, 2, 3]) await load(1).then(() => run.step(`look ${i}`, () => i)), await charge(run, i) }],
+      ['follow one another with something in between', async (run) => {
+        for (const i of [1, 2, 3]) {
+          await load(1).then(() => run.step(`look ${i}`, () => i))
+          await charge(run, i)
+        }
+      }],
       ['stand in a function that asks at once', async (run) => { for (const i of [1, 2, 3]) await (async () => charge(run, i))() }],
       ['stand in branches', (run) => Promise.all([1, 2, 3].map((i) => run.branch(String(i), async () => (await load(4 - i), charge(run, i)))))],
       ['are asked for from a callback that was set up before', async (run) => {
