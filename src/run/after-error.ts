@@ -22,6 +22,9 @@ export function effectAfter({ attempt }: Drive, spec: StepSpec, step: string, er
   return { verdict: 'in-doubt', isSaid: true, category }
 }
 
+/** Of work that was told to stop: an error that came because of that may look like any other, so one of no known kind says nothing, unless the tool says it. */
+export const isNotDone = ({ verdict, isSaid, category }: EffectAfter): boolean => verdict === 'not-done' && (isSaid || category !== 'unknown')
+
 function byKind(classify: Classifier, error: unknown, now: number): { verdict: AfterError; category: Category } {
   try {
     const classification = classify(error, { now })

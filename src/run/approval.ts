@@ -38,7 +38,7 @@ export async function answered(drive: Drive, ticket: Ticket, spec: StepSpec): Pr
     const approved = await spec.approval.withInput(decode(decision.input, `approved arguments of ${spec.label}`))
     // What it does is told by what it is called with; what it is known by stays what was asked for.
     ticket.claim = attempt.secrets ? hiddenClaim(approved.claim, attempt.secrets) : approved.claim
-    return { ...approved, claim: ticket.claim }
+    return { ...approved, claim: ticket.claim, around: spec.around }
   } catch (error) {
     await notMade(drive, ticket, spec, `was approved with arguments that it does not take: ${messageOf(error)}`)
     return undefined

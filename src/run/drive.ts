@@ -7,17 +7,20 @@ import { decode } from '../journal/codec.ts'
 import type { AskedCall, Outcome, SuspendReason } from '../journal/entry.ts'
 import { HoldfastError } from '../errors.ts'
 import { isBlind, type Note, type Ticket, type Verdict } from '../replay/claim.ts'
-import { MAIN, parentOf } from '../replay/identity.ts'
+import { isWithin, MAIN, parentOf } from '../replay/identity.ts'
 import { Machine } from '../replay/machine.ts'
 import type { Attempt } from './attempt.ts'
 import { Blame } from './blame.ts'
-import { currentContext, hasAsked, inContext, rememberAsked, type Context } from './current.ts'
+import { currentContext, hasAsked, inContext, rememberAsked } from './current.ts'
 import type { Reached } from './limits.ts'
 import { performLive } from './live.ts'
 import { hiddenClaim } from './hidden-claim.ts'
+import { failed } from './outcome.ts'
 import { readable } from './readable.ts'
-import { abandoned, afterTheEnd, insideRequest } from './refused.ts'
+import { afterTheEnd, refusedIn } from './refused.ts'
 import { ofStep, type StepSpec } from './step.ts'
+import { OpenEffects, surroundingsEnded } from './surroundings.ts'
+import { dueOf } from './wait-reason.ts'
 
 /** How a drive ended. */
 export type DriveEnd =
@@ -46,6 +49,8 @@ interface Waiting {
   readonly resumeAt: number | null
   /** Lets it look again; undefined: only another attempt can go on with it. */
   readonly wake: (() => void) | undefined
+  /** It waits for work, which is time of the steps around it. */
+  readonly isWork?: boolean
 }
 
 const never = <T>(): Promise<T> => new Promise(() => {})
@@ -63,9 +68,11 @@ export class Drive {
   readonly taken = { effects: new Set<string>(), decisions: new Set<number>(), keys: new Set<string>() }
   /** Steps with effects that are about to start, run, or are being recorded. */
   readonly underWay = new Set<string>()
+  readonly openEffects = new OpenEffects()
   readonly #ends = new Map<Ticket, Ended>()
   readonly #callers = new Map<Ticket, (ended: Ended) => void>()
-  readonly #waiting = new Map<Ticket, Waiting>()
+  /** With what lets the time of the steps around it go on. */
+  readonly #waiting = new Map<Ticket, Waiting & { readonly goOn: () => void }>()
   /** By step, as what it was told to be in doubt. */
   readonly #doubts = new Map<string, string>()
   /** By step, what was told of its waiting: one that looks again and goes on waiting says nothing new. */
@@ -114,7 +121,9 @@ export class Drive {
 
   /** Asks for a step. The claim is made before this returns. */
   perform(asked: StepSpec): Promise<unknown> {
-    const spec = this.attempt.secrets ? { ...asked, claim: hiddenClaim(asked.claim, this.attempt.secrets) } : asked
+    const context = currentContext()
+    const { secrets } = this.attempt
+    const spec = { ...asked, ...(secrets && { claim: hiddenClaim(asked.claim, secrets) }), around: context?.step?.signal }
     if (this.#over) {
       if (this.#hasReturned) return this.#refuse(afterTheEnd(spec.label))
       this.#stuck.add(spec.claim.branch)
@@ -122,8 +131,8 @@ export class Drive {
       return never()
     }
     this.#disarmIdle()
-    const context = currentContext()
-    const verdict = this.#claim(spec, context)
+    const here = context?.drive === this ? { follows: (step: string) => hasAsked(context, step) } : {}
+    const verdict = refusedIn(spec.label, context) ?? this.machine.claim({ ...spec.claim, ...here })
     if (verdict.type === 'refuse') {
       this.#watch()
       return this.#refuse(verdict)
@@ -142,12 +151,6 @@ export class Drive {
       this.track(Promise.resolve().then(() => performLive(this, ticket, spec)), ticket)
     }
     return ended.then((end) => this.#handOut(ticket, end))
-  }
-
-  #claim({ label, claim }: StepSpec, context: Context | undefined): Verdict {
-    if (context?.step?.signal.aborted) return abandoned(label, context.step.step)
-    if (context?.request !== undefined) return insideRequest(label, context.request)
-    return this.machine.claim(context?.drive === this ? { ...claim, follows: (step) => hasAsked(context, step) } : claim)
   }
 
   #refuse({ code, message, advice }: Verdict & { type: 'refuse' }): Promise<never> {
@@ -175,8 +178,8 @@ export class Drive {
   }
 
   /** The step cannot go on: resolves when something happened that may change that, and never when nothing does. */
-  park(ticket: Ticket, reason: () => SuspendReason, resumeAt: number | null = null): Promise<void> {
-    return new Promise((wake) => this.#wait(ticket, { reason, resumeAt, wake }))
+  park(ticket: Ticket, reason: () => SuspendReason, { resumeAt = null, isWork = false }: Partial<Pick<Waiting, 'resumeAt' | 'isWork'>> = {}): Promise<void> {
+    return new Promise((wake) => this.#wait(ticket, { reason, resumeAt, wake, isWork }))
   }
 
   /** The step goes on in another attempt only. Never resolves. */
@@ -198,15 +201,8 @@ export class Drive {
       this.#told.set(ticket.ref.id, reason.message)
       this.attempt.emit({ type: 'step-waiting', ...ofStep(ticket.ref), reason })
     }
-    const goOn = around(ticket.ref.branch).flatMap((step) => this.#pauses.get(step)?.() ?? [])
-    const { wake } = waiting
-    this.#waiting.set(ticket, {
-      ...waiting,
-      wake: wake && (() => {
-        for (const resume of goOn) resume()
-        wake()
-      }),
-    })
+    const resumes = waiting.isWork ? [] : around(ticket.ref.branch).flatMap((step) => this.#pauses.get(step)?.() ?? [])
+    this.#waiting.set(ticket, { ...waiting, goOn: () => resumes.forEach((resume) => resume()) })
     this.#hold()
     this.#watch()
   }
@@ -237,11 +233,23 @@ export class Drive {
 
   /** An effect started, ended or was settled, or a decision was made: all that waits looks again. */
   wake(): void {
-    for (const [ticket, { wake }] of [...this.#waiting]) {
+    for (const [ticket, { wake, goOn }] of [...this.#waiting]) {
       if (!wake) continue
       this.#waiting.delete(ticket)
       this.#disarmIdle()
+      goOn()
       wake()
+    }
+  }
+
+  /** The inside of a step has ended: what waits in it waits no more. */
+  dropWaiting(step: string): void {
+    for (const [ticket, { goOn }] of this.#over ? [] : [...this.#waiting]) {
+      if (!isWithin(ticket.ref.branch, step) || !this.machine.isAbandoned(ticket)) continue
+      this.#waiting.delete(ticket)
+      goOn()
+      this.ended(ticket, { outcome: failed(surroundingsEnded(this, ticket)), asked: [] }, undefined)
+      for (const [done, of] of this.#live) if (of === ticket) this.#settle(done)
     }
   }
 
@@ -381,16 +389,6 @@ export class Drive {
   }
 }
 
-/** A store that refused a record may take the next one. */
-const NEXT_RECORD_MS = 5_000
-
-/** From when on another attempt may go on with what waits, ms since the epoch; null: when somebody has answered. */
-function dueOf({ reason, resumeAt }: Waiting, now: number): number | null {
-  if (resumeAt !== null) return resumeAt
-  const { type } = reason()
-  if (type === 'draining') return now
-  return type === 'not-recorded' ? now + NEXT_RECORD_MS : null
-}
 
 /** A branch and all that it stands in: the ids of the steps around it are among them. */
 function around(branch: string): string[] {

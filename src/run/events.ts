@@ -21,7 +21,7 @@ export type RunEvent =
   | ({ readonly type: 'step-reset'; readonly tries: number; readonly delayMs: number; readonly category: string; readonly message: string } & OfStep)
   /** A limit of the step (not of the run) has cut a try. `limit`: of the whole try, until the first part of an answer, or without progress. What was cut may still be running. */
   | ({ readonly type: 'step-timeout'; readonly try: number; readonly limit: 'total' | 'first-part' | 'idle'; readonly timeoutMs: number } & OfStep)
-  /** Nobody knows whether it took effect: `timeout` (also: of the run), `cancelled` (also: the attempt was stopped while it ran) or `error` in this attempt; else what is done about it: `reconcile`, or it waits (`in-doubt`, `repeat`). */
+  /** Nobody knows whether it took effect: `timeout` (also: of the run, or of the step around it), `cancelled` (also: the attempt was stopped while it ran, or the step around it ended) or `error` in this attempt; else what is done about it: `reconcile`, or it waits (`in-doubt`, `repeat`). */
   | ({ readonly type: 'step-in-doubt'; readonly cause: string } & OfStep)
   /** What was answered to a call that waited for approval is carried out; `expired`: nobody had answered in time. */
   | ({ readonly type: 'approval-decided'; readonly decision: 'approved' | 'denied' | 'expired'; readonly by?: string } & OfStep)

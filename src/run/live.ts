@@ -9,7 +9,7 @@ import { HoldfastError } from '../errors.ts'
 import { execute, type Execution, type TryContext } from '../reliability/index.ts'
 import type { Ticket } from '../replay/claim.ts'
 import { turnOf } from '../replay/identity.ts'
-import { effectAfter } from './after-error.ts'
+import { effectAfter, isNotDone } from './after-error.ts'
 import { answered, mayBeMade } from './approval.ts'
 import { inContext } from './current.ts'
 import type { Drive } from './drive.ts'
@@ -20,6 +20,7 @@ import { record } from './record.ts'
 import { onLate, reconcile } from './settle.ts'
 import { readable } from './readable.ts'
 import { ofStep, type StepSpec } from './step.ts'
+import { leaveOpenInside, SurroundingsEnded, surroundingsEnded } from './surroundings.ts'
 import { dueAt, stillOnItsWay, waitReason } from './wait-reason.ts'
 import { writeAhead } from './write-ahead.ts'
 
@@ -39,7 +40,7 @@ export async function performLive(drive: Drive, ticket: Ticket, asked: StepSpec)
         return record(drive, ticket, spec, { outcome: failed(notYet(drive, ticket, delayed)), asked: [] }, { tries: 0, ms: 0 })
       }
       attempt.emit({ type: 'step-waiting', ...ofStep(ticket.ref), reason: delayed })
-      await sleep(attempt.clock, leftMs, attempt.signal).catch(() => {})
+      await sleep(attempt.clock, leftMs, anyOf(attempt.signal, spec.around)).catch(() => {})
       continue
     }
     const reason = await mayNotStart(drive, ticket, spec)
@@ -73,11 +74,11 @@ export async function performLive(drive: Drive, ticket: Ticket, asked: StepSpec)
         await reconcile(drive, ticket, spec, verdict.effect)
         break
       case 'hold':
-        await drive.park(ticket, () => stillOnItsWay(ticket))
+        await drive.park(ticket, () => stillOnItsWay(ticket), { isWork: true })
         break
       case 'wait': {
         drive.tellDoubt(ticket, verdict.why)
-        await drive.park(ticket, () => waitReason(drive, ticket, spec, verdict), dueAt(drive, spec, verdict.effects))
+        await drive.park(ticket, () => waitReason(drive, ticket, spec, verdict), { resumeAt: dueAt(drive, spec, verdict.effects) })
         break
       }
     }
@@ -113,7 +114,7 @@ async function start(drive: Drive, ticket: Ticket, spec: StepSpec, consumes: Con
   // What it stands in has timed out meanwhile, or ended without it.
   if (drive.machine.isAbandoned(ticket)) {
     if (effect) await notCalled(drive, ticket)
-    return drive.ended(ticket, { outcome: failed(surroundingsEnded(drive, ticket, spec)), asked: [] }, undefined)
+    return drive.ended(ticket, { outcome: failed(surroundingsEnded(drive, ticket)), asked: [] }, undefined)
   }
   drive.machine.started(ticket)
   if (effect) drive.wake()
@@ -126,7 +127,7 @@ async function start(drive: Drive, ticket: Ticket, spec: StepSpec, consumes: Con
     idleTimeoutMs: spec.idleTimeoutMs,
     deadline: attempt.budget.deadline,
     absoluteDeadline: attempt.budget.limits.deadline,
-    signal: spec.signal ? AbortSignal.any([attempt.signal, spec.signal]) : attempt.signal,
+    signal: anyOf(attempt.signal, spec.signal, effect ? drive.openEffects.begin(ticket, spec.label) : spec.around),
     clock: attempt.clock,
     random: attempt.options.random,
     triesBefore: attempt.triesUsed.get(ticket.ref.id),
@@ -142,6 +143,12 @@ async function start(drive: Drive, ticket: Ticket, spec: StepSpec, consumes: Con
     onLate: (late) => onLate(drive, ticket, spec, late),
   })
   await finish(drive, ticket, spec, execution, attempt.clock.now() - began)
+  drive.openEffects.end(ticket)
+}
+
+const anyOf = (signal: AbortSignal, ...others: readonly (AbortSignal | undefined)[]): AbortSignal => {
+  const given = others.filter((other) => other !== undefined)
+  return given.length > 0 ? AbortSignal.any([signal, ...given]) : signal
 }
 
 /**
@@ -171,28 +178,27 @@ async function notCalled(drive: Drive, ticket: Ticket): Promise<void> {
   await drive.attempt.write([{ type: 'settled', step: ticket.ref.id, by: 'owner', settlement: { type: 'not-done' } }]).catch(() => {})
 }
 
-/** Nobody waits for the step any more: that its code was not called is no outcome of it. */
-class SurroundingsEnded extends HoldfastError {}
-
-const surroundingsEnded = (drive: Drive, ticket: Ticket, spec: StepSpec): SurroundingsEnded =>
-  new SurroundingsEnded('BRANCH_ENDED', `${spec.label} was not started: what it stands in has ended`, { runId: drive.attempt.runId, step: ticket.ref.id })
-
 /** Calls the step's code, in its own branch where it may hold steps. */
 async function call(
   drive: Drive,
   ticket: Ticket,
   spec: StepSpec,
-  { signal, try: number, begin, progress, pause, idempotencyKey }: TryContext & { idempotencyKey: string },
+  { signal: ofTry, try: number, begin, progress, pause, idempotencyKey }: TryContext & { idempotencyKey: string },
 ): Promise<unknown> {
+  // An effect is told to stop with what it stands in, and what comes of that is waited for.
+  const signal = anyOf(ofTry, spec.around)
   const context = { runId: drive.attempt.runId, step: ticket.ref.id, idempotencyKey, attempt: number, signal, begin, progress }
   if (!spec.hasInside) return spec.work(context)
   const branch = drive.machine.openBranch(ticket.ref.branch, { step: ticket.ref.id })
   // A later try finds that what it stands in has ended meanwhile.
-  if (branch === undefined) throw surroundingsEnded(drive, ticket, spec)
+  if (branch === undefined) throw surroundingsEnded(drive, ticket)
   drive.onPause(ticket.ref.id, pause)
   // Work that is no longer waited for may go on, but it may not ask for steps.
   let isOver = false
-  const close = (): void => drive.machine.closeBranch(branch)
+  const close = (): void => {
+    drive.machine.closeBranch(branch)
+    drive.dropWaiting(branch.path)
+  }
   signal.addEventListener('abort', close, { once: true })
   try {
     return await inContext({ drive, branch: branch.path, step: context, isOver: () => isOver }, () => spec.work(context))
@@ -208,6 +214,7 @@ async function finish(drive: Drive, ticket: Ticket, spec: StepSpec, execution: E
   const { attempt } = drive
   const { tries } = execution
   if (execution.type === 'ok') {
+    await leaveOpenInside(drive, ticket, spec)
     const described = spec.describe?.(execution.value)
     const ended = { outcome: stored(spec, execution.value, ticket.ref.id), asked: described?.asked ?? [] }
     return record(drive, ticket, spec, ended, { tries, ms, ...(described?.usage && { usage: described.usage }), ...(described?.files && { files: described.files }) })
@@ -216,6 +223,10 @@ async function finish(drive: Drive, ticket: Ticket, spec: StepSpec, execution: E
     const { resumeAt, error } = execution
     if (resumeAt >= attempt.budget.limits.deadline) return tooLate(drive, ticket, resumeAt, error)
     return drive.hold(ticket, delayed(drive, ticket, spec, execution, resumeAt), resumeAt)
+  }
+  // Nobody waits for it: what was not asked to its end is no outcome, and is asked for anew where what it stands in is.
+  if (execution.ending === 'cancelled' && spec.around?.aborted && !spec.claim.effect && !attempt.signal.aborted) {
+    return drive.ended(ticket, { outcome: failed(execution.error), asked: [] }, undefined)
   }
   // The attempt ended around it: nothing was decided about the step. If it has effects, its `started` says the rest.
   if (execution.ending === 'cancelled' && attempt.signal.aborted) return leftOpen(drive, ticket, spec, 'cancelled')
@@ -228,13 +239,16 @@ async function finish(drive: Drive, ticket: Ticket, spec: StepSpec, execution: E
   if (execution.ending === 'passed-on') noteHint(drive, ticket, spec, { ...execution, ...(again !== undefined && { resumeAt: again }) })
   if (execution.abandoned) attempt.abandoned.add(ticket.ref.id)
   const isTimeout = HoldfastError.isInstance(execution.error) && execution.error.code === 'STEP_TIMEOUT'
+  // An agent that fails may be entered again, and is given what ran beside its failure.
+  const open = ticket.ref.kind === 'agent' ? [] : await leaveOpenInside(drive, ticket, spec, execution.error)
   const cause = spec.claim.effect && doubtAfter(drive, ticket, spec, execution, isTimeout)
   if (cause) {
     attempt.emit({ type: 'step-in-doubt', ...ofStep(ticket.ref), cause })
     const error = unknownOutcome(spec, messageOf(execution.error), ticket.ref.id, execution.error)
     return record(drive, ticket, spec, { outcome: unknown(cause, error), asked: [] }, { tries, ms })
   }
-  const error = spec.failure?.(execution.error, tries, notTriedAgain(execution, again)) ?? execution.error
+  const thrown = open.length > 0 ? unknownOutcome(spec, messageOf(execution.error), ticket.ref.id, execution.error, open) : execution.error
+  const error = spec.failure?.(thrown, tries, notTriedAgain(execution, again)) ?? thrown
   // An agent has only its inner steps: they replay, and fail it again where they failed it. The error is theirs.
   if (ticket.ref.kind === 'agent') return drive.ended(ticket, { outcome: failed(error), asked: [], thrown: { error } }, undefined)
   // It would have to wait longer than the run has time: what comes of it under a new budget is open.
@@ -255,5 +269,7 @@ function leftOpen({ attempt }: Drive, { ref }: Ticket, spec: StepSpec, cause: Do
 function doubtAfter(drive: Drive, { ref }: Ticket, spec: StepSpec, { ending, error }: FailedExecution, isTimeout: boolean): DoubtCause | undefined {
   if (isTimeout) return 'timeout'
   if (ending === 'cancelled') return 'cancelled'
-  return effectAfter(drive, spec, ref.id, error).verdict === 'in-doubt' ? 'error' : undefined
+  const after = effectAfter(drive, spec, ref.id, error)
+  if (spec.around?.aborted) return isNotDone(after) ? undefined : 'cancelled'
+  return after.verdict === 'in-doubt' ? 'error' : undefined
 }

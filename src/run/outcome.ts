@@ -33,12 +33,15 @@ export function failed(error: unknown): Outcome {
 
 export const unknown = (cause: DoubtCause, error: HoldfastError): Outcome => ({ type: 'unknown', cause, error: encode(error) })
 
-export const unknownOutcome = (spec: StepSpec, what: string, step: string, cause?: unknown): HoldfastError =>
+/** `inside`: the effects that nobody knows of, where those of the step are the ones inside of it. */
+export const unknownOutcome = (spec: StepSpec, what: string, step: string, cause?: unknown, inside: readonly string[] = []): HoldfastError => {
+  const whose = inside.length > 0 ? `Inside of it ${inside.join(' and ')} had not ended. The outcome of that` : 'Its outcome'
   // Of a time limit it is named already.
-  new HoldfastError('OUTCOME_UNKNOWN', `${what.startsWith(spec.label) ? what : `${spec.label}: ${what}`}. Its outcome is unknown: it may have taken effect, do not repeat it`, {
+  return new HoldfastError('OUTCOME_UNKNOWN', `${what.startsWith(spec.label) ? what : `${spec.label}: ${what}`}. ${whose} is unknown: it may have taken effect, do not repeat it`, {
     step,
     ...(cause instanceof Error && { cause: new Error(cause.message) }),
   })
+}
 
 /** It is left at that, by a decision or by the policy of its tool: the handler of a step has to know what to do then. */
 export function skippedOutcome({ label, claim }: StepSpec, step: string, { by, effect }: { readonly by: 'decision' | 'policy'; readonly effect: Pick<Effect, 'lostBefore'> | undefined }): Outcome {

@@ -4,7 +4,7 @@ import { decode } from '../journal/codec.ts'
 import type { Settlement, StepRef } from '../journal/entry.ts'
 import { execute, type LateOutcome, type Reconciled } from '../reliability/index.ts'
 import type { Ticket } from '../replay/claim.ts'
-import { effectAfter } from './after-error.ts'
+import { effectAfter, isNotDone } from './after-error.ts'
 import type { Drive } from './drive.ts'
 import { isLost, messageOf, stored } from './outcome.ts'
 import { ofStep, type StepSpec } from './step.ts'
@@ -92,7 +92,5 @@ export function onLate(drive: Drive, ticket: Ticket, spec: StepSpec, late: LateO
 
 function lateSettlement(drive: Drive, spec: StepSpec, late: LateOutcome<unknown>, step: string): Settlement | undefined {
   if (late.ok) return { type: 'completed', outcome: stored(spec, late.value, step) }
-  const { verdict, isSaid, category } = effectAfter(drive, spec, step, late.error)
-  // An error that came because the work was told to stop may look like any other: one of no known kind says nothing, unless the tool says it.
-  return verdict === 'not-done' && (isSaid || category !== 'unknown') ? { type: 'not-done' } : undefined
+  return isNotDone(effectAfter(drive, spec, step, late.error)) ? { type: 'not-done' } : undefined
 }

@@ -40,6 +40,8 @@ export interface StepSpec {
   readonly maxBytes?: number | undefined
   /** Cancels this step alone: what its own caller passed in. */
   readonly signal?: AbortSignal | undefined
+  /** Aborts when what it stands in, a try of the step around it, is no longer waited for. */
+  readonly around?: AbortSignal | undefined
   /** Told at once, when the step is claimed. */
   onClaimed?(ref: StepRef): void
   work(context: WorkContext): PromiseLike<unknown> | unknown

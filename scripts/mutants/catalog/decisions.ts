@@ -39,7 +39,7 @@ export const decisions: readonly Mutant[] = [
     rule: 'R6',
     wrong: 'A run that suspends tells why its calls wait as things stood when they began to.',
     file: 'src/run/drive.ts',
-    edits: [{ from: 'this.#waiting.set(ticket, {\n      ...waiting,', to: 'this.#waiting.set(ticket, {\n      ...waiting,\n      reason: () => reason,' }],
+    edits: [{ from: 'this.#waiting.set(ticket, { ...waiting,', to: 'this.#waiting.set(ticket, { ...waiting, reason: () => reason,' }],
     caughtBy: { file: 'test/reasons.test.ts', name: 'says so also where that one is asked for after it: the reasons of a run are those of when it suspends' },
   },
   {

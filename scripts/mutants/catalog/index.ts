@@ -1,5 +1,6 @@
 /** All mutants, in the order of the rules. */
 import type { Mutant } from '../mutant.ts'
+import { cut } from './cut.ts'
 import { damage } from './damage.ts'
 import { decisions } from './decisions.ts'
 import { divergence } from './divergence.ts'
@@ -21,5 +22,5 @@ import { writeAhead } from './write-ahead.ts'
 
 export const catalog: readonly Mutant[] = [
   ...identity, ...writeAhead, ...durable, ...replay, ...divergence, ...moved, ...doubt, ...keys, ...decisions,
-  ...sameRun, ...fingerprint, ...owner, ...suspend, ...reliability, ...limits, ...journal, ...damage, ...values,
+  ...sameRun, ...fingerprint, ...owner, ...suspend, ...reliability, ...cut, ...limits, ...journal, ...damage, ...values,
 ]
