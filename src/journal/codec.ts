@@ -45,9 +45,7 @@ export function encode(value: unknown, options: EncodeOptions = {}): Encoded {
     // A UTF-16 unit takes at most 3 bytes, and what devalue escapes besides only shrinks.
     const bytesBound = 16 + (text === undefined ? snapshot.bytesBound : 3 * text.length)
     if (maxBytes === undefined || bytesBound <= maxBytes) return encoded
-    const size = byteLength(encoded)
-    if (size <= maxBytes) return encoded
-    throw tooLarge(path, size, maxBytes, option)
+    return within(encoded, options)
   } catch (error) {
     if (HoldfastError.isInstance(error)) throw error
     const tooLong = error instanceof RangeError && error.message === 'Invalid string length'
@@ -70,6 +68,13 @@ export function decode(encoded: unknown, path = 'value'): unknown {
   } catch (error) {
     throw corrupt(`${path} cannot be decoded`, error)
   }
+}
+
+/** What was encoded without a limit, where it is within this one. @throws HoldfastError `VALUE_TOO_LARGE`. */
+export function within(encoded: Encoded, { path = 'value', maxBytes, option }: EncodeOptions): Encoded {
+  const size = maxBytes === undefined ? 0 : byteLength(encoded)
+  if (maxBytes === undefined || size <= maxBytes) return encoded
+  throw tooLarge(path, size, maxBytes, option)
 }
 
 /** Size in bytes (UTF-8) of the encoded value's JSON text. */

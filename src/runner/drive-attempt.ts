@@ -36,7 +36,7 @@ export async function driveAttempt(opened: OpenAttempt, current: Current): Promi
       if (attempt.signal.aborted) return await stop(opened, attempt.signal.reason)
       const drive = new Drive(attempt)
       current.drive = drive
-      const end = await drive.run(async () => settleResult(await (agent as AnyAgent & { handler: (run: unknown, input: unknown) => unknown }).handler(runOf(drive), input)))
+      const end = await drive.run(async () => settleResult(await (agent as AnyAgent & { handler: (run: unknown, input: unknown) => unknown }).handler(runOf(drive), decode(input, 'input'))))
       switch (end.type) {
         case 'returned':
           await drive.settled()

@@ -3,6 +3,7 @@ import { sleep } from '../core/clock.ts'
 import { HoldfastError } from '../errors.ts'
 import type { Store } from '../journal/store.ts'
 import { countDriven } from '../run/current.ts'
+import { recordOf } from '../run/limits.ts'
 import { driveAttempt, type Current } from './drive-attempt.ts'
 import { both, masked } from './listeners.ts'
 import { open, type OpenAttempt, type Request } from './open.ts'
@@ -78,22 +79,25 @@ export class Driving {
   }
 
   async #openAndDrive(options: CallOptions, { drain, ...asked }: Asked & Pick<Request, 'isStill'> & Pick<DriveOptions, 'drain'>): Promise<Outcome | undefined> {
-    options.signal?.throwIfAborted()
+    // All of them as they are now: who calls may use the object for the next call before this one has been opened.
+    const { signal, allowMismatch = false, force = false } = options
+    const limits = recordOf(options.limits ?? {})
+    signal?.throwIfAborted()
     const inCall = { ...this.#options, policies: policiesOfCall(this.#options.policies, options) }
-    await this.#ready()
     const { redaction } = this.#options
     const tell = both(this.#options.onEvent, options.onEvent)
     const onEvent = redaction ? masked(tell, redaction) : tell
-    const opened = await open(this.#store, inCall, { ...asked, allowMismatch: options.allowMismatch ?? false, force: options.force ?? false, ...(options.limits && { limits: options.limits }), onEvent })
+    await this.#ready()
+    const opened = await open(this.#store, inCall, { ...asked, allowMismatch, force, limits, onEvent })
     if (opened.type === 'left') return undefined
     if (opened.type === 'ended') return opened.outcome
     const { attempt } = opened.attempt
     const onAbort = (): void => {
       attempt.isCancelled = true
-      attempt.abort(options.signal!.reason)
+      attempt.abort(signal!.reason)
     }
-    if (options.signal?.aborted) onAbort()
-    options.signal?.addEventListener('abort', onAbort, { once: true })
+    if (signal?.aborted) onAbort()
+    signal?.addEventListener('abort', onAbort, { once: true })
     const current: Current = {}
     const onDrain = (): void => void this.#stop([[opened.attempt, current]], SWEEP_STOPPED)
     drain?.addEventListener('abort', onDrain, { once: true })
@@ -107,7 +111,7 @@ export class Driving {
     } finally {
       uncount()
       this.#driven.delete(opened.attempt)
-      options.signal?.removeEventListener('abort', onAbort)
+      signal?.removeEventListener('abort', onAbort)
       drain?.removeEventListener('abort', onDrain)
     }
   }

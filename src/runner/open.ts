@@ -1,8 +1,8 @@
 /** From a run id to an attempt that may drive it: found or created, checked, and owned (R7, R9). */
 import { HoldfastError } from '../errors.ts'
 import { START, link, unlink, type Placed, type Tip } from '../journal/chain.ts'
-import { decode, encode, type Encoded } from '../journal/codec.ts'
-import { FORMAT, type Entry, type RunCreated } from '../journal/entry.ts'
+import { decode, within, type Encoded } from '../journal/codec.ts'
+import { FORMAT, type Entry, type LimitsRecord, type RunCreated } from '../journal/entry.ts'
 import { fingerprint } from '../journal/fingerprint.ts'
 import { readMessage, writeMessage } from '../journal/message.ts'
 import { bytesOf, readInbox, readJournal } from '../journal/read.ts'
@@ -16,7 +16,7 @@ import { Budget } from '../run/budget.ts'
 import type { StampedEvent } from '../run/events.ts'
 import { entriesOf, newestTaken } from '../run/inbox.ts'
 import { Lease, ownership } from '../run/lease.ts'
-import { givenLimits, recordOf, resolveLimits, type RunLimits } from '../run/limits.ts'
+import { givenLimits, resolveLimits } from '../run/limits.ts'
 import { describeOwner } from '../run/owner.ts'
 import { usageOf } from '../run/usage.ts'
 import type { AnyAgent } from './agent.ts'
@@ -29,14 +29,14 @@ import { stall, stallOf } from './stall.ts'
 /** What is asked for: a run with an agent and input (started where it does not exist), or only resumed. */
 export interface Request {
   readonly runId: string
-  readonly start?: { readonly agent: AnyAgent; readonly input: unknown; readonly threadId?: string }
+  readonly start?: { readonly agent: AnyAgent; readonly input: Encoded; readonly threadId?: string }
   readonly allowMismatch: boolean
   /** Drive it again from this step on. */
   readonly redo?: string
   /** Drive it although it is stalled. */
   readonly force: boolean
   /** Limits that the call gives the run. */
-  readonly limits?: RunLimits
+  readonly limits: LimitsRecord
   /** Whether the run, as it is right before its lease is taken, is still one to go on with. Absent: it is. */
   readonly isStill?: (row: RunRow, entries: readonly Placed[]) => boolean
   readonly onEvent: (event: StampedEvent) => void
@@ -51,7 +51,8 @@ export type Opened =
 export interface OpenAttempt {
   readonly attempt: Attempt
   readonly agent: AnyAgent
-  readonly input: unknown
+  /** As it was recorded: each drive of the handler is given one of its own, whatever the one before has made of it. */
+  readonly input: Encoded
   readonly writer: Writer
   readonly lease: Lease
   readonly inbox: Inbox
@@ -139,7 +140,7 @@ async function begin(store: Store, options: ResolvedOptions, request: Request, f
   const { created, agent, lease, former, entries } = found
   const history = new History()
   const late: { attempt?: Attempt } = {}
-  const limits = recordOf(request.limits ?? {})
+  const { limits } = request
   const budget = new Budget(resolveLimits(options.limits, { ...givenLimits(entries), ...limits }), options.clock)
   const writer = new Writer({
     store, runId, token: lease.token, tip: found.tip, clock: options.clock, secrets: options.secrets,
@@ -174,7 +175,7 @@ async function begin(store: Store, options: ResolvedOptions, request: Request, f
   await writer.write(started)
   const inbox = new Inbox(store, attempt, entries)
   const taken = await inbox.take()
-  return { attempt, agent, input: decode(created.input, 'input'), writer, lease, inbox, taken, drainMs: options.drainMs }
+  return { attempt, agent, input: created.input, writer, lease, inbox, taken, drainMs: options.drainMs }
 }
 
 /** The entries with the values of secrets, as the run sees them. @throws HoldfastError `SECRET_MISSING`. */
@@ -218,7 +219,7 @@ async function create(store: Store, options: ResolvedOptions, { runId, start }: 
   const at = options.clock.now()
   const entry: Entry = {
     type: 'run-created', at, format: FORMAT, runId, agent: start.agent.name, version: start.agent.version,
-    input: encode(start.input, { path: 'input', maxBytes: options.policies.maxStepBytes, option: 'maxStepBytes' }),
+    input: within(start.input, { path: 'input', maxBytes: options.policies.maxStepBytes, option: 'maxStepBytes' }),
     ...(start.threadId !== undefined && { threadId: start.threadId }),
   }
   await refuseMixture(store)
@@ -238,7 +239,7 @@ function mismatchesOf(created: RunCreated, agent: AnyAgent, { start }: Request, 
   const mismatches: string[] = []
   if (start && start.agent.name !== created.agent) mismatches.push(`the agent is "${start.agent.name}", the run was started with "${created.agent}"`)
   else if (agent.version !== created.version) mismatches.push(`agent "${agent.name}" has version "${agent.version}", the run was started with "${created.version}"`)
-  if (start && !isSameInput(encode(start.input, { path: 'input' }), created.input, secrets)) mismatches.push('the input is not the one that the run was started with')
+  if (start && !isSameInput(start.input, created.input, secrets)) mismatches.push('the input is not the one that the run was started with')
   return mismatches
 }
 

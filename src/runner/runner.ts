@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { sleep } from '../core/clock.ts'
 import { HoldfastError, type RunUsage } from '../errors.ts'
 import type { Placed } from '../journal/chain.ts'
+import { encode } from '../journal/codec.ts'
 import { readJournal } from '../journal/read.ts'
 import { legible } from '../journal/secrets.ts'
 import type { RunFilter, RunRow, Store } from '../journal/store.ts'
@@ -186,7 +187,8 @@ class DefaultRunner implements Runner {
     if (this.#options.isPlain && options.limits === undefined && options.retry === undefined && options.timeouts === undefined) return this.#runPlain(known, runId, input, options) as Promise<Outcome<Recorded<RESULT>>>
     return this.#driving.drive(options, {
       runId,
-      start: { agent: known, input, ...(options.threadId !== undefined && { threadId: options.threadId }) },
+      // As it is now: who calls may change it before the run has been opened.
+      start: { agent: known, input: encode(input, { path: 'input' }), ...(options.threadId !== undefined && { threadId: options.threadId }) },
     }) as Promise<Outcome<Recorded<RESULT>>>
   }
 
