@@ -1,8 +1,9 @@
 /** Objects that the user's code holds as well as we do: what it changes in them changes nothing of what was recorded, asked or is given again. */
-import type { LanguageModelV4StreamPart } from '@ai-sdk/provider'
-import { streamText } from 'ai'
+import type { LanguageModelV4, LanguageModelV4Message, LanguageModelV4StreamPart } from '@ai-sdk/provider'
+import { generateText, streamText, type ModelMessage } from 'ai'
 import { describe, expect, it } from 'vitest'
-import { createRunner, defineAgent, memoryStore, type RunnerOptions } from '../src/index.ts'
+import { systemClock } from '../src/core/clock.ts'
+import { createRunner, defineAgent, memoryStore, type RunEvent, type RunnerOptions } from '../src/index.ts'
 import { testModel, type TestModel } from './support/model.ts'
 
 const quick = { idleMs: 5, replayHoldMs: 20, retry: { maxAttempts: 3, backoff: { baseMs: 1, maxMs: 2, jitter: 'none' } } } satisfies Partial<RunnerOptions>
@@ -62,5 +63,124 @@ describe('the input of a run', () => {
     expect(await runner.run(agent, text, { runId: 'r' })).toEqual({ status: 'completed', result: 1_000 })
     await expect(runner.run(agent, text, { runId: 'other' })).rejects.toMatchObject({ code: 'VALUE_TOO_LARGE' })
     expect(await store.get('other')).toBeUndefined()
+  })
+})
+
+describe('a message that is changed in place', () => {
+  type Part = { type: 'text'; text: string }
+  const textOf = (call: { readonly prompt: unknown }): string => JSON.stringify(call.prompt)
+
+  it('between two requests makes another conversation: no answer to what it was is used for what it is', async () => {
+    const model = testModel((_turn, call) => ({ text: `answer to ${textOf(call)}` }))
+    let attempts = 0
+    const agent = defineAgent('a', async (run) => {
+      const isFirst = ++attempts === 1
+      const message = { role: 'user' as const, content: [{ type: 'text', text: 'Summarise.' }] as Part[] }
+      const ask = async (): Promise<unknown> => (await run.model<LanguageModelV4>(model).doGenerate({ prompt: [message] })).content
+      await ask()
+      message.content.push({ type: 'text', text: isFirst ? 'Document A' : 'Document B' })
+      const second = await ask()
+      if (isFirst) throw new Error('interrupted')
+      return [second, textOf({ prompt: [message] })]
+    })
+    const events: RunEvent[] = []
+    const runner = createRunner({ agents: [agent], store: memoryStore(), ...quick, onEvent: (event) => events.push(event) })
+    await expect(runner.run(agent, {}, { runId: 'r' })).rejects.toThrow('interrupted')
+    const { result: [content, asked] } = await runner.resume('r') as { result: [[Part], string] }
+    expect(content).toEqual([{ type: 'text', text: `answer to ${asked}` }])
+    expect(asked).toContain('Document B')
+    expect(events.find(({ type }) => type === 'replay-diverged')).toMatchObject({ step: '1', reason: expect.stringContaining('message') })
+  })
+
+  it('is seen in what generateText is given as well: the result of a tool in a history that is kept as objects', async () => {
+    const model = testModel((_turn, call) => ({ text: textOf(call) }))
+    let attempts = 0
+    const agent = defineAgent('a', async (run) => {
+      const isFirst = ++attempts === 1
+      const stock = { items: 3 }
+      const messages: ModelMessage[] = [
+        { role: 'assistant', content: [{ type: 'tool-call', toolCallId: 'c1', toolName: 'stock', input: {} }] },
+        { role: 'tool', content: [{ type: 'tool-result', toolCallId: 'c1', toolName: 'stock', output: { type: 'json', value: stock } }] },
+      ]
+      await generateText({ model: run.model(model), messages })
+      stock.items = isFirst ? 0 : 500
+      const { text } = await generateText({ model: run.model(model), messages })
+      if (isFirst) throw new Error('interrupted')
+      return text
+    })
+    const runner = createRunner({ agents: [agent], store: memoryStore(), ...quick })
+    await expect(runner.run(agent, {}, { runId: 'r' })).rejects.toThrow('interrupted')
+    expect(await runner.resume('r')).toMatchObject({ result: expect.stringContaining('"items":500') })
+    expect(model.requests).toHaveLength(3)
+  })
+
+  it('while its request is on its way is sent as it was: each answer is to what was asked', async () => {
+    const model = testModel((_turn, call) => ({ text: textOf(call) }))
+    const agent = defineAgent('a', async (run) => {
+      const part: Part = { type: 'text', text: '' }
+      const prompt = [{ role: 'user' as const, content: [part] }]
+      const asked = ['A', 'B'].map((text) => {
+        part.text = text
+        return run.model<LanguageModelV4>(model).doGenerate({ prompt })
+      })
+      prompt.pop()
+      return (await Promise.all(asked)).map(({ content }) => (JSON.parse((content[0] as Part).text) as LanguageModelV4Message[]).map((message) => message.content))
+    })
+    const { result } = await createRunner({ agents: [agent], store: memoryStore() }).run(agent, {}, { runId: 'r' }) as { result: unknown }
+    expect(result).toEqual(['A', 'B'].map((text) => [[{ type: 'text', text }]]))
+  })
+
+  it('by the model itself (a middleware) is as it was in the next try', async () => {
+    const model = testModel((_turn, { prompt }) => {
+      const { content } = prompt[0] as { content: Part[] }
+      content.push({ type: 'text', text: 'Be brief.' })
+      if (model.requests.length === 1) throw reset()
+      return { text: String(content.length) }
+    })
+    const agent = defineAgent('a', async (run) => (await generateText({ model: run.model(model), prompt: 'go' })).text)
+    expect(await createRunner({ agents: [agent], store: memoryStore(), ...quick }).run(agent, {}, { runId: 'r' })).toMatchObject({ result: '2' })
+  })
+
+  it('is told apart from a configuration that is: the schema of a tool', async () => {
+    let attempts = 0
+    const agent = defineAgent('a', async (run) => {
+      const isFirst = ++attempts === 1
+      const inputSchema: { properties: Record<string, object> } = { properties: { order: {} } }
+      const ask = (): PromiseLike<unknown> => run.model<LanguageModelV4>(testModel(() => ({ text: 'ok' }))).doGenerate({ prompt: [{ role: 'user', content: [{ type: 'text', text: 'go' }] }], tools: [{ type: 'function', name: 'look', inputSchema }] })
+      await ask()
+      if (!isFirst) inputSchema.properties['customer'] = {}
+      await ask()
+      if (isFirst) throw new Error('interrupted')
+    })
+    const changed: unknown[] = []
+    const runner = createRunner({ agents: [agent], store: memoryStore(), ...quick, onEvent: (event) => void (event.type === 'config-changed' && changed.push(event)) })
+    await expect(runner.run(agent, {}, { runId: 'r' })).rejects.toThrow('interrupted')
+    await runner.resume('r')
+    expect(changed).toMatchObject([{ step: '1', changed: ['tool look'] }])
+  })
+
+  it('as a part of a stream that somebody reads is recorded as it came', async () => {
+    let attempts = 0
+    const model = testModel(() => ({ text: 'H' }))
+    const whole = model.doStream.bind(model)
+    model.doStream = async (call) => {
+      const { stream } = await whole(call)
+      // What was passed on is read before the rest arrives.
+      return { stream: stream.pipeThrough(new TransformStream({ transform: async (part, to) => { await systemClock.idle(); to.enqueue(part) } })) }
+    }
+    const agent = defineAgent('a', async (run) => {
+      const { stream } = await run.model<LanguageModelV4>(model).doStream({ prompt: [{ role: 'user', content: [{ type: 'text', text: 'go' }] }] })
+      const texts: string[] = []
+      for await (const part of stream) {
+        if (part.type !== 'text-delta') continue
+        texts.push(part.delta)
+        part.delta = '*'
+      }
+      if (++attempts === 1) throw new Error('interrupted')
+      return texts.join('')
+    })
+    const runner = createRunner({ agents: [agent], store: memoryStore(), ...quick })
+    await expect(runner.run(agent, {}, { runId: 'r' })).rejects.toThrow('interrupted')
+    expect(await runner.resume('r')).toEqual({ status: 'completed', result: 'H' })
   })
 })

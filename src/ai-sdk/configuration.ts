@@ -1,7 +1,8 @@
 /** What a fingerprint sees of a model request's configuration (R8): all that is not the conversation, part by part. */
 import type { LanguageModelV4, LanguageModelV4CallOptions } from '@ai-sdk/provider'
 import { hash } from '../core/hash.ts'
-import { fingerprint, isSame } from '../journal/fingerprint.ts'
+import { copyOf, isSame } from '../journal/copy.ts'
+import { fingerprint } from '../journal/fingerprint.ts'
 import type { Secrets } from '../journal/secrets.ts'
 import { leadingSystem } from './conversation.ts'
 import { withoutCacheSettings } from './provider-options.ts'
@@ -13,7 +14,7 @@ export interface Configuration {
 
 /** Hashes the configurations of a run: a part that is as it was the last time is not hashed again. */
 export class Configurations {
-  readonly #last = new Map<string, { readonly value: unknown; readonly print: string | null }>()
+  readonly #last = new Map<string, { readonly value: unknown; readonly print: string }>()
   readonly #secrets: Secrets | undefined
 
   constructor(secrets?: Secrets) {
@@ -48,7 +49,8 @@ export class Configurations {
     const last = this.#last.get(name)
     if (last && isSame(last.value, value)) return last.print
     const print = fingerprint(value, this.#secrets)
-    this.#last.set(name, { value, print })
+    // A copy: whoever asks may change the object itself, and ask with it again.
+    if (print !== null) this.#last.set(name, { value: copyOf(value), print })
     return print
   }
 }

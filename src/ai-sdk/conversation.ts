@@ -2,7 +2,8 @@
 import type { LanguageModelV4CallOptions, LanguageModelV4Message } from '@ai-sdk/provider'
 import { hash } from '../core/hash.ts'
 import type { PromptRecord } from '../journal/entry.ts'
-import { fingerprint, isSame } from '../journal/fingerprint.ts'
+import { copyAgain, copyOf, isSame } from '../journal/copy.ts'
+import { fingerprint } from '../journal/fingerprint.ts'
 import type { Secrets } from '../journal/secrets.ts'
 import { hasLink } from './files.ts'
 import { NONE, repair, waitingAfter, type Waiting } from './orphans.ts'
@@ -23,7 +24,10 @@ interface Known {
   readonly hasLinks: boolean
 }
 
-/** Messages that conversations begin with, and what is known of each: it only grows, at its end, and those that carry one on share it. */
+/**
+ * Messages that conversations begin with, as they were when they were asked, and what is known of each: it only grows, at its end, and those that carry
+ * one on share it. They are copies that nobody else is given, so what is known of one stays true.
+ */
 interface Trunk {
   readonly messages: LanguageModelV4Message[]
   readonly known: Known[]
@@ -38,8 +42,8 @@ interface Line {
 }
 
 export interface Conversation {
-  /** The messages, with a result for each call. */
-  readonly whole: LanguageModelV4CallOptions['prompt']
+  /** The messages as they were when it was asked, with a result for each call: a copy of its own each time, for the model may change it. */
+  readonly whole: () => LanguageModelV4CallOptions['prompt']
   /** Ids of the calls that were given one. */
   readonly repaired: readonly string[]
   /** Whether a message may hold a link to a file. */
@@ -58,7 +62,8 @@ export interface Conversation {
 
 /**
  * The conversations of one branch: later ones mostly continue earlier ones. What is hashed, written and kept for one is what it
- * adds; its other messages are passed over once, and compared by reference.
+ * adds; its other messages are passed over once, and compared with the copies that are kept of them: an object of the caller's may have been
+ * changed since, and then it equals itself and is another message all the same.
  */
 export class Conversations {
   /** As many as requests usually alternate between; an older one costs a full hash, not a wrong answer. */
@@ -73,9 +78,9 @@ export class Conversations {
 
   read(asked: LanguageModelV4CallOptions['prompt']): Conversation {
     const found = this.#compare(asked)
-    if (isWhole(found.known.at(-1) ?? found.before)) return this.#take(asked, found, [])
+    if (isWhole(found.known.at(-1) ?? found.before)) return this.#take(found, [])
     const { messages, repaired } = repair(asked)
-    return this.#take(messages, repaired.length === 0 ? found : this.#compare(messages), repaired)
+    return this.#take(repaired.length === 0 ? found : this.#compare(messages), repaired)
   }
 
   /** What it begins with, and what is new in it. */
@@ -83,7 +88,7 @@ export class Conversations {
     const start = leadingSystem(prompt)
     const { base, keep } = this.#longestCommon(prompt, start)
     const before = base?.known[keep - 1]
-    const added = prompt.slice(start + keep)
+    const added = prompt.slice(start + keep).map(copyOf)
     const known: Known[] = []
     for (const message of added) {
       const last = known.at(-1) ?? before
@@ -96,19 +101,20 @@ export class Conversations {
         hasLinks: last?.hasLinks === true || hasLink(message),
       })
     }
-    return { base, keep, before, added, known }
+    return { system: prompt.slice(0, start).map(copyOf), base, keep, before, added, known }
   }
 
-  #take(whole: LanguageModelV4CallOptions['prompt'], found: Compared, repaired: readonly string[]): Conversation {
-    const { base, keep, before, added, known } = found
+  #take({ system, base, keep, before, added, known }: Compared, repaired: readonly string[]): Conversation {
     const length = keep + added.length
     const last = known.at(-1) ?? before
-    const all = { whole, repaired, hasLinks: last?.hasLinks ?? false }
-    if (last?.digest === NO_FINGERPRINT) return { ...all, fingerprint: null, prompt: { length, keep: 0, added: [] }, messages: () => [], carriesOn: undefined, results: [], claimedBy: () => {} }
+    const messages = (): LanguageModelV4Message[] => [...system, ...(base?.messages.slice(0, keep) ?? []), ...added]
+    const all = { repaired, hasLinks: last?.hasLinks ?? false }
+    if (last?.digest === NO_FINGERPRINT) return { ...all, whole: () => copyOf(messages()), fingerprint: null, prompt: { length, keep: 0, added: [] }, messages: () => [], carriesOn: undefined, results: [], claimedBy: () => {} }
     const trunk = base ? grown(base, keep, added, known) : { messages: added, known }
     const line: Line = { trunk, length, step: undefined }
     const conversation: Conversation = {
       ...all,
+      whole: () => copyAgain(messages()),
       fingerprint: last?.digest ?? hash('no messages'),
       prompt: this.#described(base, keep, line),
       messages: () => labelsOf(line, 0),
@@ -178,11 +184,12 @@ export class BranchConversations {
 
 /** A prompt beside those before it. */
 interface Compared {
+  readonly system: readonly LanguageModelV4Message[]
   readonly base: Trunk | undefined
   /** How many messages of `base` it begins with, and what is known of the last of them. */
   readonly keep: number
   readonly before: Known | undefined
-  /** The messages behind those. */
+  /** Copies of the messages behind those. */
   readonly added: LanguageModelV4Message[]
   readonly known: Known[]
 }

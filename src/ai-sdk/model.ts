@@ -64,7 +64,7 @@ export function wrapModel<M extends LanguageModelV4>(model: M, locate: Locate, g
     const { call, conversation, files } = read(at, model, asked, options)
     const spec = modelSpec(at, model, call, options, conversation, files, async (context) => {
       warnOfRepair(at.drive, conversation)
-      const request = await liveCall(call, context, files)
+      const request = await liveCall(call, conversation, context, files)
       const result = await Promise.resolve(asOneStep(context, () => model.doGenerate(request))).catch((error: unknown) => {
         throw asBroken(error)
       })
@@ -88,7 +88,7 @@ export function wrapModel<M extends LanguageModelV4>(model: M, locate: Locate, g
     const out = new PassedOn()
     const work = async (context: WorkContext): Promise<RecordedResponse> => {
       warnOfRepair(at.drive, conversation)
-      const request = await liveCall(call, context, files)
+      const request = await liveCall(call, conversation, context, files)
       const live = await Promise.resolve(asOneStep(context, () => model.doStream(needsRaw ? { ...request, includeRawChunks: true } : request))).catch((error: unknown) => {
         throw asBroken(error)
       })
@@ -155,7 +155,7 @@ const unrecordable = (label: string): HoldfastError =>
     advice: "Leave functions, instances of classes and cycles out of its messages, tools and options, or say { providerTools: 'read-only' } of the model",
   })
 
-/** What is asked, with a result for each call of its conversation. */
+/** What is asked, and how it stands to what was asked before. */
 function read(
   { drive, branch }: NonNullable<ReturnType<Locate>>,
   model: LanguageModelV4,
@@ -164,7 +164,7 @@ function read(
 ): { readonly call: LanguageModelV4CallOptions; readonly conversation: Conversation; readonly files: LinkedFiles | undefined } {
   const conversation = requestsIn(drive).conversations.of(branch, (path) => drive.machine.hasEnded(path)).read(asked.prompt)
   const files = download === false || !conversation.hasLinks ? undefined : new LinkedFiles(drive.attempt, model, download)
-  return { call: { ...asked, prompt: conversation.whole }, conversation, files }
+  return { call: { ...asked }, conversation, files }
 }
 
 function modelSpec(
@@ -249,9 +249,10 @@ function withoutRequest(error: Error): Error {
   return Object.assign(copy, rest, { cause: error.cause })
 }
 
-async function liveCall(call: LanguageModelV4CallOptions, context: WorkContext, files: LinkedFiles | undefined): Promise<LanguageModelV4CallOptions> {
-  const request = files ? await files.fill(call, context.signal) : call
-  return { ...request, abortSignal: context.signal }
+/** What is sent is what was compared, whatever became of the caller's messages meanwhile. */
+async function liveCall(call: LanguageModelV4CallOptions, conversation: Conversation, context: WorkContext, files: LinkedFiles | undefined): Promise<LanguageModelV4CallOptions> {
+  const request = { ...call, prompt: conversation.whole(), abortSignal: context.signal }
+  return files ? files.fill(request, context.signal) : request
 }
 
 function requestsIn(drive: Drive): Requests {

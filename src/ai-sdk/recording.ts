@@ -2,6 +2,7 @@
 import type { LanguageModelV4, LanguageModelV4Content, LanguageModelV4GenerateResult, LanguageModelV4StreamPart, LanguageModelV4Usage } from '@ai-sdk/provider'
 import type { AskedCall, StepUsage } from '../journal/entry.ts'
 import { hash } from '../core/hash.ts'
+import { copyOf } from '../journal/copy.ts'
 import { fingerprint } from '../journal/fingerprint.ts'
 import type { Secrets } from '../journal/secrets.ts'
 
@@ -56,7 +57,7 @@ export class PartsRecorder {
       case 'response-metadata': {
         this.#hasMetadata = true
         const whole = { ...part, ...stamped(part, this.#stamp) }
-        this.#parts.push(whole)
+        this.#parts.push(copyOf(whole))
         return whole
       }
       case 'text-delta':
@@ -65,8 +66,8 @@ export class PartsRecorder {
         const key = `${part.type} ${part.id}`
         const at = this.#open.get(key)
         const before = at === undefined ? undefined : this.#parts[at]
-        if (at !== undefined && before?.type === part.type) this.#parts[at] = { ...before, ...part, delta: before.delta + part.delta }
-        else this.#open.set(key, this.#parts.push(part) - 1)
+        if (at !== undefined && before?.type === part.type) this.#parts[at] = { ...before, ...copyOf(part), delta: before.delta + part.delta }
+        else this.#open.set(key, this.#parts.push(copyOf(part)) - 1)
         return part
       }
       // A part id may be used again after its end.
@@ -79,7 +80,8 @@ export class PartsRecorder {
         this.missingMetadata()
         break
     }
-    this.#parts.push(part)
+    // Whoever reads the stream is given the part itself.
+    this.#parts.push(copyOf(part))
     return part
   }
 
