@@ -1,7 +1,8 @@
 /** Objects that the user's code holds as well as we do: what it changes in them changes nothing of what was recorded, asked or is given again. */
 import type { LanguageModelV4, LanguageModelV4Message, LanguageModelV4StreamPart } from '@ai-sdk/provider'
-import { generateText, streamText, type ModelMessage } from 'ai'
+import { generateText, stepCountIs, streamText, tool, type ModelMessage } from 'ai'
 import { describe, expect, it } from 'vitest'
+import { z } from 'zod'
 import { systemClock } from '../src/core/clock.ts'
 import { createRunner, defineAgent, memoryStore, type RunEvent, type RunnerOptions } from '../src/index.ts'
 import { testModel, type TestModel } from './support/model.ts'
@@ -63,6 +64,94 @@ describe('the input of a run', () => {
     expect(await runner.run(agent, text, { runId: 'r' })).toEqual({ status: 'completed', result: 1_000 })
     await expect(runner.run(agent, text, { runId: 'other' })).rejects.toMatchObject({ code: 'VALUE_TOO_LARGE' })
     expect(await store.get('other')).toBeUndefined()
+  })
+})
+
+describe('the arguments of a tool call', () => {
+  const take = { description: 'takes its arguments apart', inputSchema: z.object({ to: z.array(z.string()) }) }
+  const asks = (to: readonly string[]): TestModel => testModel((turn) => (turn === 0 ? { calls: [{ id: 'c', tool: 'send', input: { to } }] } : { text: 'done' }))
+
+  it('are those that were asked with in each try, also where the one before has taken things off them', async () => {
+    const sent: string[] = []
+    const send = tool({
+      ...take,
+      execute: async ({ to }) => {
+        const isFirst = sent.length === 0
+        for (let one = to.shift(); one !== undefined; one = to.shift()) {
+          if (isFirst && one === 'bob') throw reset()
+          sent.push(one)
+        }
+      },
+    })
+    const agent = defineAgent('a', async (run) => (await generateText({ model: run.model(asks(['ada', 'bob', 'cy'])), tools: run.tools({ send }, { send: { idempotent: true } }), prompt: 'go', stopWhen: stepCountIs(3) })).text)
+    expect(await createRunner({ agents: [agent], store: memoryStore(), ...quick }).run(agent, {}, { runId: 'r' })).toEqual({ status: 'completed', result: 'done' })
+    expect(sent).toEqual(['ada', 'ada', 'bob', 'cy'])
+  })
+
+  it('stay in the conversation as the model asked with them, whatever the tool and its policies make of theirs: a resume replays', async () => {
+    const model = asks([' bob ', ' ada '])
+    const given: unknown[] = []
+    const send = tool({ ...take, execute: async ({ to }) => (given.push([...to]), to.splice(0).map((one) => one.trim())) })
+    const tools = { effectKey: ({ to }: { to: string[] }) => to.sort().join(), approval: { when: ({ to }: { to: string[] }) => to.pop() === undefined } }
+    let attempts = 0
+    const agent = defineAgent('a', async (run) => {
+      const { text } = await generateText({ model: run.model(model), tools: run.tools({ send }, { send: tools }), prompt: 'go', stopWhen: stepCountIs(3) })
+      if (++attempts === 1) throw new Error('interrupted')
+      return text
+    })
+    const events: RunEvent[] = []
+    const runner = createRunner({ agents: [agent], store: memoryStore(), ...quick, onEvent: (event) => events.push(event) })
+    await expect(runner.run(agent, {}, { runId: 'r' })).rejects.toThrow('interrupted')
+    expect(await runner.resume('r')).toEqual({ status: 'completed', result: 'done' })
+    expect(model.requests[1]!.prompt).toContainEqual(expect.objectContaining({ role: 'assistant', content: [expect.objectContaining({ input: { to: [' bob ', ' ada '] } })] }))
+    expect([model.requests.length, given, events.filter(({ type }) => type === 'replay-diverged')]).toEqual([2, [[' bob ', ' ada ']], []])
+    const started = (await runner.history('r')).find(({ entry }) => entry.type === 'step-started')!.entry
+    expect(started).toMatchObject({ input: { json: { to: [' bob ', ' ada '] } } })
+  })
+
+  it('are what a schema made of them where that cannot be copied', async () => {
+    class Cart { lines: string[] = [] }
+    const cart = new Cart()
+    const given: unknown[] = []
+    const agent = defineAgent('a', async (run) => {
+      const { send } = run.tools({ send: { execute: async (input: object, _call: object) => void given.push(input) } })
+      const total = { of: cart, cents: () => 5 }
+      await send.execute({ cart, total, at: new Date(0) }, { toolCallId: 'c', messages: [] })
+      return (given[0] as { total: unknown }).total === total
+    })
+    expect(await createRunner({ agents: [agent], store: memoryStore() }).run(agent, {}, { runId: 'r' })).toEqual({ status: 'completed', result: true })
+    expect(given).toEqual([{ cart, total: { of: cart, cents: expect.any(Function) }, at: new Date(0) }])
+    expect((given[0] as { cart: unknown }).cart).toBe(cart)
+  })
+})
+
+describe('the input of a step', () => {
+  it('of an agent is its own: what the child takes off it is still there for the handler, live and replayed', async () => {
+    const child = defineAgent('child', async (_run, { orders }: { orders: string[] }) => orders.splice(0).length)
+    const seen: unknown[] = []
+    const agent = defineAgent('a', async (run) => {
+      const input = { orders: ['A', 'B'] }
+      seen.push([await run.agent(child, input), input.orders])
+      if (seen.length === 1) throw new Error('interrupted')
+    })
+    const runner = createRunner({ agents: [agent, child], store: memoryStore(), ...quick })
+    await expect(runner.run(agent, {}, { runId: 'r' })).rejects.toThrow('interrupted')
+    await runner.resume('r')
+    expect(seen).toEqual([[2, ['A', 'B']], [2, ['A', 'B']]])
+  })
+
+  it('is recorded as it was when the step was asked for', async () => {
+    const agent = defineAgent('a', async (run) => {
+      const input = { order: '' }
+      return Promise.all(['A', 'B'].map((order) => {
+        input.order = order
+        return run.branch(order, () => run.step('refund', { input }, () => order))
+      }))
+    })
+    const runner = createRunner({ agents: [agent], store: memoryStore() })
+    await runner.run(agent, {}, { runId: 'r' })
+    const started = (await runner.history('r')).flatMap(({ entry }) => (entry.type === 'step-started' ? [entry.input] : []))
+    expect(started).toEqual([{ json: { order: 'A' } }, { json: { order: 'B' } }])
   })
 })
 

@@ -2,6 +2,7 @@
 import type { InferToolInput, InferToolOutput, Tool, ToolExecutionOptions } from 'ai'
 import { hash } from '../core/hash.ts'
 import { HoldfastError } from '../errors.ts'
+import { copyOf } from '../journal/copy.ts'
 import { fingerprint } from '../journal/fingerprint.ts'
 import { checkObject, oneOf } from '../reliability/check.ts'
 import { checkToolNames, fixToolPolicy, resolveToolPolicy, type ResolvedToolPolicy, type ToolPolicy } from '../reliability/index.ts'
@@ -68,13 +69,15 @@ function hintsOf(tool: object): Pick<ToolPolicy, 'idempotent' | 'readOnly'> {
 }
 
 function wrapExecute(name: string, tool: object, execute: Execute, policy: ToolPolicy<never, unknown>, locate: Locate, options: OutsidePolicy): Execute {
-  return (input, call) => {
+  return (asked, call) => {
     const at = locate()
     if (!at) {
-      if (policy.approval) return withoutApproval(name, policy, input, () => execute.call(tool, input, call))
+      if (policy.approval) return withoutApproval(name, policy, asked, () => execute.call(tool, asked, call))
       outside(`tool "${name}"`, options, isDriving())
-      return execute.call(tool, input, call)
+      return execute.call(tool, asked, call)
     }
+    // Those that are asked with stand in the loop's own messages as well.
+    const input = copyOf(asked)
     if (typeof call?.toolCallId !== 'string') return Promise.reject(withoutCallId(name))
     const { retry, timeouts, afterError } = at.drive.attempt.policies
     const resolved = resolveToolPolicy(policy, `tools.${name}`, { retry, timeoutMs: timeouts.toolMs, idleTimeoutMs: timeouts.toolIdleMs, afterError })
@@ -83,7 +86,7 @@ function wrapExecute(name: string, tool: object, execute: Execute, policy: ToolP
     const work = (given: unknown) => async (context: StepContext): Promise<unknown> => {
       const { abortSignal } = call
       const signal = abortSignal ? AbortSignal.any([context.signal, abortSignal]) : context.signal
-      const output = await execute.call(tool, given, { ...call, abortSignal: signal })
+      const output = await execute.call(tool, copyOf(given), { ...call, abortSignal: signal })
       return isAsyncIterable(output) ? drain(output, (value) => preliminary?.push(value)) : output
     }
     const spec = toolSpec(at, name, resolved, input, call, work(input))
@@ -185,7 +188,7 @@ function jsonOf(input: unknown): string {
 /** A key that is missing would make all calls one effect. @throws HoldfastError `INVALID_POLICY`; what `effectKey` throws. */
 function effectKeyOf(name: string, { effectKey }: ResolvedToolPolicy, input: unknown): string | undefined {
   if (!effectKey) return undefined
-  const key: unknown = effectKey(input)
+  const key: unknown = effectKey(copyOf(input))
   if (typeof key === 'string' && key !== '') return key
   throw new HoldfastError('INVALID_POLICY', `tools.${name}.effectKey must return a text that is not empty, got ${key === '' ? 'an empty one' : key === null ? 'null' : typeof key}`, {
     advice: 'Make it of what the call is about, such as ({ order }) => String(order)',

@@ -2,6 +2,7 @@
 import { hasExpired, type Question } from '../effects/approvals.ts'
 import { HoldfastError } from '../errors.ts'
 import { decode } from '../journal/codec.ts'
+import { copyOf } from '../journal/copy.ts'
 import type { SuspendReason } from '../journal/entry.ts'
 import { execute } from '../reliability/index.ts'
 import type { Ticket } from '../replay/claim.ts'
@@ -77,7 +78,7 @@ async function isNeeded(drive: Drive, ticket: Ticket, spec: StepSpec): Promise<b
   const { attempt } = drive
   const { when } = spec.approval!
   if (!when) return true
-  const said = await execute(async () => when(spec.input), {
+  const said = await execute(async () => when(copyOf(spec.input)), {
     retry: attempt.policies.retry, timeoutMs: spec.timeoutMs ?? CONDITION_MS, deadline: attempt.budget.deadline, signal: attempt.signal, clock: attempt.clock,
     random: attempt.options.random, label: `approval.when of ${spec.label}`,
   })

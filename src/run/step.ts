@@ -28,7 +28,7 @@ export interface StepSpec {
   readonly claim: Claim
   /** For messages, such as `tool "refund"`. */
   readonly label: string
-  /** Arguments as executed: kept with a step that has effects, for `reconcile` and for people. */
+  /** Arguments as executed, which nobody else changes: kept with a step that has effects, for `reconcile` and for people. */
   readonly input?: unknown
   /** The step's code may hold steps: they stand in a branch of its own. */
   readonly hasInside: boolean

@@ -6,6 +6,7 @@ import { wrapTools, type DurableToolsOptions, type ToolPolicies, type Tools } fr
 import { isAsyncIterable } from '../ai-sdk/iterator.ts'
 import { HoldfastError } from '../errors.ts'
 import { canonical } from '../journal/canonical.ts'
+import { copyOf } from '../journal/copy.ts'
 import { hash } from '../core/hash.ts'
 import type { Secrets } from '../journal/secrets.ts'
 import { nearestNames, oneTry, resolveToolPolicy, type ToolPolicy } from '../reliability/index.ts'
@@ -83,11 +84,13 @@ export function runOf(drive: Drive): Run {
     step: <T>(name: string, options: StepOptions | (() => PromiseLike<T> | T), fn?: () => PromiseLike<T> | T) => step('step', name, options, fn),
     read: <T>(name: string, options: StepOptions | (() => PromiseLike<T> | T), fn?: () => PromiseLike<T> | T) => step('read', name, options, fn),
     branch: (key, fn) => inBranch(drive, locate().branch, key, fn),
-    agent: async <INPUT, RESULT>(child: Agent<INPUT, RESULT>, input: INPUT, options: { readonly key?: string | number } = {}) => {
+    agent: async <INPUT, RESULT>(child: Agent<INPUT, RESULT>, given: INPUT, options: { readonly key?: string | number } = {}) => {
+      // What the child makes of it is not replayed where its result is.
+      const input = copyOf(given)
       if (typeof child?.handler !== 'function') throw new HoldfastError('INVALID_OPTIONS', 'run.agent() takes an agent', { advice: 'Make it with defineAgent(name, handler)' })
       return drive.perform({
         ...stepSpec(locate().branch, 'agent', child.name, { input, ...options, key: options.key ?? '', idempotent: true }, async () =>
-          settleResult(await child.handler(currentRun()!, input)), drive),
+          settleResult(await child.handler(currentRun()!, copyOf(input))), drive),
         claim: {
           branch: locate().branch,
           kind: 'agent',
@@ -141,7 +144,7 @@ function stepSpec(branch: string, kind: 'step' | 'read' | 'agent', name: string,
       ...(!repeatable && { effect: { name, key: options.key === undefined ? '' : String(options.key), policy: { onIncomplete, allowRepeat: false, keyed: false } } }),
     },
     label,
-    input: options.input,
+    input: copyOf(options.input),
     hasInside: true,
     retry: kind === 'agent' ? oneTry(policies.retry) : policy.retry,
     timeoutMs: policy.timeoutMs,

@@ -4,6 +4,7 @@ import { sleep } from '../core/clock.ts'
 import { HoldfastError, type RunUsage } from '../errors.ts'
 import type { Placed } from '../journal/chain.ts'
 import { encode } from '../journal/codec.ts'
+import { copyOf } from '../journal/copy.ts'
 import { readJournal } from '../journal/read.ts'
 import { legible } from '../journal/secrets.ts'
 import type { RunFilter, RunRow, Store } from '../journal/store.ts'
@@ -213,9 +214,10 @@ class DefaultRunner implements Runner {
   async resolve(runId: string, step: string | WaitingCall, decision: DecisionInput, options: SayOptions = {}): Promise<Outcome | undefined> {
     checkCall('resolve', options, RESOLVE)
     const { clock, secrets } = this.#options
+    const given = copyOf(decision)
     await this.#driving.counted(async () => {
       await this.#ready()
-      await decide(this.#store, checkRunId(runId), step, decision, { now: clock.now(), secrets, asOf: options.asOf })
+      await decide(this.#store, checkRunId(runId), step, given, { now: clock.now(), secrets, asOf: options.asOf })
     })
     const { resume, asOf: _asOf, ...call } = options
     return resume ? this.resume(runId, call) : undefined
