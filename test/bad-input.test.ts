@@ -59,6 +59,21 @@ describe('ids, agents, inputs', () => {
   it('a decision of no known kind is refused', async () => {
     await expect(runner().resolve('r', '0', 'again' as never)).rejects.toMatchObject({ code: 'INVALID_OPTIONS' })
   })
+
+  it('what has no text in JSON is refused with the same code', async () => {
+    const circular: { self?: unknown } = {}
+    circular.self = circular
+    const [r, calls] = [runner(), [circular, 5n, { step: 5n }, Object.create(null)] as never[]]
+    for (const wrong of calls) {
+      for (const call of [r.resolve('r', '0', wrong), r.resolve('r', wrong, 'rerun'), r.approve('r', wrong), r.deny('r', wrong), r.list({ status: wrong }), r.list({ limit: wrong })]) {
+        await expect(call).rejects.toMatchObject({ code: 'INVALID_OPTIONS' })
+      }
+      await expect(r.run(echo, 1, { runId: wrong })).rejects.toMatchObject({ code: 'INVALID_RUN_ID' })
+      expect(() => runner({ stallAfter: wrong })).toThrow(expect.objectContaining({ code: 'INVALID_OPTIONS' }))
+      expect(() => runner({ redact: [wrong] })).toThrow(expect.objectContaining({ code: 'INVALID_OPTIONS' }))
+      expect(() => sqliteStore(file('a.db'), { busyTimeoutMs: wrong })).toThrow(expect.objectContaining({ code: 'INVALID_OPTIONS' }))
+    }
+  })
 })
 
 describe('options and policies', () => {
@@ -75,7 +90,7 @@ describe('options and policies', () => {
     ['retry on a tool that is not idempotent', () => durableTools({ pay: tool({ inputSchema: z.object({}), execute: async () => 1 }) }, { pay: { retry: { maxAttempts: 2 } } }), 'INVALID_POLICY', /pay\.retry is given, but the tool is not idempotent/],
     ['a model id where a model is wanted', () => durable('openai/gpt-6' as never), 'INVALID_OPTIONS', /language model object/],
     ['a model that lacks a method', () => durable({ specificationVersion: 'v4', doStream: () => {} } as never), 'INVALID_OPTIONS', /language model object, got an object without doGenerate\(\)/],
-    ['a model of another specification', () => durable({ specificationVersion: 'v2', doGenerate: () => {} } as never), 'INVALID_OPTIONS', /specification v4, got v2/],
+    ['a model of another specification', () => durable({ specificationVersion: 'v2', doGenerate: () => {} } as never), 'INVALID_OPTIONS', /specification v4, got "v2"/],
     ['tools that are none', () => durableTools(undefined as never), 'INVALID_OPTIONS', /object of tools by name/],
     ['half an attempt', () => createRunner({ agents: [echo], stallAfter: 1.5 }), 'INVALID_OPTIONS', /stallAfter must be an integer >= 1, got 1.5/],
     ['an agent without a handler', () => defineAgent('x', undefined as never), 'INVALID_OPTIONS', /handler of agent "x"/],

@@ -9,6 +9,7 @@ import { HoldfastError } from '../errors.ts'
 import { decode, encode, type Encoded } from '../journal/codec.ts'
 import type { KeptFile } from '../journal/entry.ts'
 import type { Attempt } from '../run/attempt.ts'
+import { messageOf } from '../run/readable.ts'
 
 export interface DownloadedFile {
   readonly data: Uint8Array
@@ -74,7 +75,7 @@ export class LinkedFiles {
     try {
       file = encode({ data, ...(mediaType !== undefined && { mediaType }) }, { path: `file at ${shown(url)}`, maxBytes: this.#attempt.policies.maxResultBytes })
     } catch (error) {
-      this.#attempt.warn('FILE_NOT_KEPT', `${error instanceof Error ? error.message : String(error)}; a request after a resume fetches it again`)
+      this.#attempt.warn('FILE_NOT_KEPT', `${messageOf(error)}; a request after a resume fetches it again`)
       return
     }
     this.fetched.set(key, { link: key, file })
@@ -86,7 +87,7 @@ export class LinkedFiles {
       return { data, mediaType }
     } catch (error) {
       if (signal.aborted || HoldfastError.isInstance(error)) throw error
-      const how = error instanceof Error ? error.message.replaceAll(url.href, shown(url)) : String(error)
+      const how = error instanceof Error ? error.message.replaceAll(url.href, shown(url)) : messageOf(error)
       throw new Error(`the file at ${shown(url)} could not be fetched: ${how}. A durable model fetches files by itself: what needs a function of your own takes it as durable(model, { download })`, { cause: error })
     }
   }

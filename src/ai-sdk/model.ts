@@ -5,6 +5,7 @@ import { callable, oneOf } from '../reliability/check.ts'
 import { fixModelPolicy, resolveRetry, type ModelPolicy, type ResolvedRetry } from '../reliability/index.ts'
 import { currentContext, inContext, isDriving } from '../run/current.ts'
 import type { Drive } from '../run/drive.ts'
+import { messageOf } from '../run/readable.ts'
 import type { StepSpec, WorkContext } from '../run/step.ts'
 import { asBroken } from './broken.ts'
 import { Configurations } from './configuration.ts'
@@ -234,7 +235,7 @@ const onlyRefused = (retry: ResolvedRetry): ResolvedRetry => ({ ...retry, catego
 function requestFailed(name: string, error: unknown, tries: number, advice: string | undefined, signal: AbortSignal | undefined): unknown {
   if (signal?.aborted) return signal.reason
   if (HoldfastError.isInstance(error)) return error
-  const message = error instanceof Error ? error.message : String(error)
+  const message = messageOf(error)
   return new HoldfastError('STEP_FAILED', `model request to ${name} failed after ${tries} ${tries === 1 ? 'try' : 'tries'}: ${message}`, {
     ...(advice !== undefined && { advice }),
     cause: error instanceof Error ? withoutRequest(error) : error,

@@ -1,5 +1,6 @@
 /** What is shown of runs with parts of it masked (R14): journals, lists, events. What is stored, and what a run sees, is as it is. */
 import { types } from 'node:util'
+import { shown } from '../core/shown.ts'
 import { HoldfastError } from '../errors.ts'
 import type { Placed } from './chain.ts'
 import { decode, encode, type Encoded } from './codec.ts'
@@ -48,7 +49,7 @@ export class Redaction {
     if (given !== undefined && !Array.isArray(given)) throw invalid('redact must be a list of RegExps, paths and functions, such as [/\\d{16}/, "customer.email"]')
     const rules = ((given ?? []) as unknown[]).map((rule, i) => {
       const isRule = rule instanceof RegExp || typeof rule === 'function' || (typeof rule === 'string' && rule.split('.').every((part) => part !== ''))
-      if (!isRule) throw invalid(`redact[${i}] must be a RegExp, a path such as "customer.email", or a function, got ${JSON.stringify(rule) ?? typeof rule}`)
+      if (!isRule) throw invalid(`redact[${i}] must be a RegExp, a path such as "customer.email", or a function, got ${shown(rule)}`)
       // One with a memory of its own would mask every other match.
       return rule instanceof RegExp ? new RegExp(rule.source, [...new Set(`${rule.flags.replace('y', '')}g`)].join('')) : (rule as RedactRule)
     })

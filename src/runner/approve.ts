@@ -1,5 +1,6 @@
 /** What somebody answers to a call that waits for approval: checked, and put into the run's inbox (R10). */
 import { hasExpired, type Question } from '../effects/approvals.ts'
+import { shown } from '../core/shown.ts'
 import { HoldfastError } from '../errors.ts'
 import { encode } from '../journal/codec.ts'
 import type { ApprovalDecision, SuspendReason } from '../journal/entry.ts'
@@ -35,7 +36,7 @@ export const deniedBy = ({ reason, by }: DenyInput): ApprovalDecision => ({ type
 /** Needs the store only: somebody may answer where no agent is at hand. The run goes on when it is resumed. */
 export async function answer(store: Store, runId: string, asked: string | ApprovalReason, decision: ApprovalDecision, { now, secrets, asOf }: Saying): Promise<void> {
   const step = typeof asked === 'string' ? asked : asked?.step
-  if (typeof step !== 'string') throw new HoldfastError('INVALID_OPTIONS', `approve() and deny() take the id of a step, or the reason of a suspended run that names one, got ${JSON.stringify(asked)}`, { runId })
+  if (typeof step !== 'string') throw new HoldfastError('INVALID_OPTIONS', `approve() and deny() take the id of a step, or the reason of a suspended run that names one, got ${shown(asked)}`, { runId })
   const row = await store.get(runId)
   if (!row) throw new HoldfastError('UNKNOWN_RUN', `there is no run "${runId}" in this ${store.kind} store`, { runId, advice: 'Look at the list of runs' })
   checkAsOf(row, asOf)

@@ -2,6 +2,7 @@
 import type { Clock } from '../core/clock.ts'
 import { systemClock } from '../core/clock.ts'
 import { systemRandom, type Random } from '../core/random.ts'
+import { shown } from '../core/shown.ts'
 import { HoldfastError } from '../errors.ts'
 import { Redaction, type RedactRule } from '../journal/redact.ts'
 import { Secrets } from '../journal/secrets.ts'
@@ -148,14 +149,14 @@ function agentsByName(agents: unknown, secrets: Secrets | undefined): ReadonlyMa
 /** @throws HoldfastError `INVALID_OPTIONS`. */
 export function duration(path: string, value: number | undefined, fallback: number, least = 0): number {
   if (value === undefined) return fallback
-  if (typeof value !== 'number' || !Number.isFinite(value) || value < least) throw invalid(`${path} must be a number >= ${least}, got ${String(value)}`)
+  if (typeof value !== 'number' || !Number.isFinite(value) || value < least) throw invalid(`${path} must be a number >= ${least}, got ${shown(value)}`)
   return value
 }
 
 /** @throws HoldfastError `INVALID_OPTIONS`. */
 export function count(path: string, value: number | undefined, fallback: number): number {
   if (value === undefined) return fallback
-  if (!Number.isInteger(value) || value < 1) throw invalid(`${path} must be an integer >= 1, got ${String(value)}`)
+  if (!Number.isInteger(value) || value < 1) throw invalid(`${path} must be an integer >= 1, got ${shown(value)}`)
   return value
 }
 
@@ -203,7 +204,7 @@ const STATUSES = ['running', 'suspended', 'completed', 'failed', 'cancelled', 's
 export function checkFilter(filter: RunFilter): void {
   const { status, limit, dueBy } = filter
   checkCall('list', filter, { agent: 'string', status: 'checked elsewhere', threadId: 'string', dueBy: 'checked elsewhere', limit: 'checked elsewhere' })
-  if (status !== undefined && !Array.isArray(status)) throw invalid(`status of list() must be an array of ${STATUSES.join(', ')}, got ${JSON.stringify(status)}`)
+  if (status !== undefined && !Array.isArray(status)) throw invalid(`status of list() must be an array of ${STATUSES.join(', ')}, got ${shown(status)}`)
   for (const each of status ?? []) oneOf('status of list()', each, STATUSES, 'running')
   if (dueBy !== undefined && typeof dueBy !== 'number') throw invalid(`dueBy of list() must be a time, ms since the epoch, got ${typeof dueBy}`, 'For those that are due now, the time of now')
   if (limit !== undefined && limit !== Infinity) count('limit of list()', limit, 1)
@@ -211,7 +212,7 @@ export function checkFilter(filter: RunFilter): void {
 
 function oneOf<T extends string>(path: string, value: unknown, allowed: readonly T[], fallback: T): T {
   if (value === undefined) return fallback
-  if (!isOneOf(value, allowed)) throw invalid(`${path} must be one of ${allowed.join(', ')}, got ${JSON.stringify(value)}`)
+  if (!isOneOf(value, allowed)) throw invalid(`${path} must be one of ${allowed.join(', ')}, got ${shown(value)}`)
   return value
 }
 
@@ -228,7 +229,7 @@ export function checkRunId(runId: unknown): string {
     throw new HoldfastError('MISSING_RUN_ID', 'a run needs an id', { advice: 'Pass { runId } made of what the run is about, such as "ticket-123": the same id resumes it' })
   }
   if (typeof runId === 'string' && RUN_ID.test(runId)) return runId
-  throw new HoldfastError('INVALID_RUN_ID', `${JSON.stringify(runId)?.slice(0, 80)} cannot be a run id`, {
+  throw new HoldfastError('INVALID_RUN_ID', `${shown(runId).slice(0, 80)} cannot be a run id`, {
     advice: 'Use 1 to 200 letters, digits and . _ : @ + - and begin with a letter or digit',
   })
 }

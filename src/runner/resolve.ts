@@ -1,4 +1,5 @@
 /** A decision from outside about a step that waits (R6): checked, and put into the run's inbox. */
+import { shown } from '../core/shown.ts'
 import { isInDoubt } from '../effects/doubt.ts'
 import type { Effect } from '../effects/ledger.ts'
 import { givenResponse } from '../ai-sdk/given-response.ts'
@@ -32,7 +33,7 @@ export interface Saying {
 /** Needs the store only: a person may decide where no agent is at hand. The run goes on when it is resumed. */
 export async function decide(store: Store, runId: string, asked: string | WaitingCall, input: DecisionInput, { now, secrets, asOf }: Saying): Promise<void> {
   const step = typeof asked === 'string' ? asked : asked?.step
-  if (typeof step !== 'string') throw new HoldfastError('INVALID_OPTIONS', `resolve() takes the id of a step, or the reason of a suspended run that names one, got ${JSON.stringify(asked)}`, { runId })
+  if (typeof step !== 'string') throw new HoldfastError('INVALID_OPTIONS', `resolve() takes the id of a step, or the reason of a suspended run that names one, got ${shown(asked)}`, { runId })
   const asGiven = input === 'reuse' ? input : decisionOf(input)
   const row = await store.get(runId)
   if (!row) throw new HoldfastError('UNKNOWN_RUN', `there is no run "${runId}" in this ${store.kind} store`, { runId, advice: 'Look at the list of runs' })
@@ -157,7 +158,7 @@ function responseGiven(input: DecisionInput, name: string, runId: string, step: 
   const { result } = input as { result: unknown }
   const response = givenResponse(result, { id: `resolved-${step}`, timestamp: new Date(now), modelId: name.slice(name.indexOf('/') + 1) })
   if (response) return { type: 'result', value: encode(response, { path: 'result' }) }
-  throw new HoldfastError('INVALID_OPTIONS', `the result of a model request must be a text or { content: [parts] }, got ${(JSON.stringify(result) ?? String(result)).slice(0, 200)}`, {
+  throw new HoldfastError('INVALID_OPTIONS', `the result of a model request must be a text or { content: [parts] }, got ${shown(result).slice(0, 200)}`, {
     runId, step, advice: 'Such as "the answer", or { content: [{ type: "text", text: "the answer" }] }',
   })
 }
@@ -166,5 +167,5 @@ function responseGiven(input: DecisionInput, name: string, runId: string, step: 
 function decisionOf(input: Exclude<DecisionInput, 'reuse'>): Decision {
   if (input === 'rerun' || input === 'skip') return { type: input }
   if (typeof input === 'object' && input !== null && 'result' in input) return { type: 'result', value: encode(input.result, { path: 'result' }) }
-  throw new HoldfastError('INVALID_OPTIONS', `a decision must be "rerun", "skip", "reuse" or { result }, got ${JSON.stringify(input)}`)
+  throw new HoldfastError('INVALID_OPTIONS', `a decision must be "rerun", "skip", "reuse" or { result }, got ${shown(input)}`)
 }

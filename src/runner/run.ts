@@ -4,6 +4,7 @@ import { wrapModel, type DurableModelOptions, type Locate } from '../ai-sdk/mode
 import { settleResult, type Recorded } from '../ai-sdk/result.ts'
 import { wrapTools, type DurableToolsOptions, type ToolPolicies, type Tools } from '../ai-sdk/tools.ts'
 import { isAsyncIterable } from '../ai-sdk/iterator.ts'
+import { shown } from '../core/shown.ts'
 import { HoldfastError } from '../errors.ts'
 import { canonical } from '../journal/canonical.ts'
 import { copyOf } from '../journal/copy.ts'
@@ -112,8 +113,8 @@ const STEP_OPTIONS = { step: ['key', 'input', 'idempotent', 'timeoutMs', 'idleTi
 function checkStep<T>(kind: 'step' | 'read', name: string, options: StepOptions, work: (() => PromiseLike<T> | T) | undefined): asserts work is () => PromiseLike<T> | T {
   const how = `Call it as run.${kind}(name, fn) or run.${kind}(name, { key, input }, fn)`
   const invalid = (what: string, advice = how): HoldfastError => new HoldfastError('INVALID_OPTIONS', `run.${kind}(): ${what}`, { advice })
-  if (typeof name !== 'string' || name === '') throw invalid(`its name must be a string that is not empty, got ${JSON.stringify(name)}`)
-  if (typeof options !== 'object' || options === null) throw invalid(`its options must be an object, got ${String(options)}`)
+  if (typeof name !== 'string' || name === '') throw invalid(`its name must be a string that is not empty, got ${shown(name)}`)
+  if (typeof options !== 'object' || options === null) throw invalid(`its options must be an object, got ${shown(options)}`)
   if (typeof work !== 'function') throw invalid(`its function is missing, got ${typeof work}`)
   const unknown = Object.keys(options).find((key) => !(STEP_OPTIONS[kind] as readonly string[]).includes(key))
   if (unknown !== undefined) {
@@ -235,12 +236,12 @@ export function currentRun(): Run | undefined {
  */
 export function durable<M extends LanguageModelV4>(model: M, options: DurableModelOptions = {}): M {
   if (typeof model !== 'object' || model === null || typeof model.doGenerate !== 'function') {
-    throw new HoldfastError('INVALID_OPTIONS', `durable() takes a language model object, got ${typeof model === 'object' && model !== null ? 'an object without doGenerate()' : String(model)}`, {
+    throw new HoldfastError('INVALID_OPTIONS', `durable() takes a language model object, got ${typeof model === 'object' && model !== null ? 'an object without doGenerate()' : shown(model)}`, {
       advice: 'Make one with a provider, such as openai("gpt-6")',
     })
   }
   if (model.specificationVersion !== 'v4') {
-    throw new HoldfastError('INVALID_OPTIONS', `durable() takes models of specification v4, got ${String(model.specificationVersion)}`, { advice: 'Use a provider package for ai 7' })
+    throw new HoldfastError('INVALID_OPTIONS', `durable() takes models of specification v4, got ${shown(model.specificationVersion)}`, { advice: 'Use a provider package for ai 7' })
   }
   return wrapModel(model, locateCurrent, options)
 }

@@ -1,6 +1,7 @@
 /** The face: starts, resumes, watches and settles runs. */
 import { randomUUID } from 'node:crypto'
 import { sleep } from '../core/clock.ts'
+import { shown } from '../core/shown.ts'
 import { HoldfastError, type RunUsage } from '../errors.ts'
 import type { Placed } from '../journal/chain.ts'
 import { encode } from '../journal/codec.ts'
@@ -332,7 +333,7 @@ class DefaultRunner implements Runner {
     const advice = known
       ? `Another agent of that name is in its agents`
       : `Its agents are: ${[...this.#options.agents.keys()].join(', ') || 'none'}. Add it to createRunner({ agents })`
-    throw new HoldfastError('UNKNOWN_AGENT', `this runner does not have agent ${JSON.stringify(name)}`, { advice })
+    throw new HoldfastError('UNKNOWN_AGENT', `this runner does not have agent ${shown(name)}`, { advice })
   }
 
   /** They stand in the store as they are, for anybody to look for. */

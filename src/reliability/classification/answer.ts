@@ -1,4 +1,5 @@
 /** Checks what code of the user's says about an error: a wrong answer must not decide whether something is sent twice. */
+import { shown as asText } from '../../core/shown.ts'
 import { isCategory, isTransient, type Classification, type Classifier } from './category.ts'
 import { read } from './layers.ts'
 
@@ -23,7 +24,10 @@ export function wrongAnswer(value: unknown): string | undefined {
 const shown = (value: unknown): string => (typeof value === 'string' ? JSON.stringify(value.slice(0, 40)) : typeof value === 'object' && value !== null ? 'an object' : String(value))
 
 /** What was thrown, in words. */
-export const thrownBy = (thrown: unknown): string => `it threw: ${String(read(thrown, 'message') ?? thrown).slice(0, 200)}`
+export function thrownBy(thrown: unknown): string {
+  const message = read(thrown, 'message') ?? thrown
+  return `it threw: ${(typeof message === 'string' ? message : asText(message)).slice(0, 200)}`
+}
 
 /** `given`, and where what it says is wrong, or it throws: `fallback`, with that in its evidence. What it leaves out is filled in. */
 export function checkedClassifier(given: Classifier, fallback: Classifier): Classifier {

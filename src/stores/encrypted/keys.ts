@@ -1,5 +1,6 @@
 /** The keys of an encrypted store, checked once. */
 import { createHmac, createSecretKey, KeyObject } from 'node:crypto'
+import { shown } from '../../core/shown.ts'
 import { HoldfastError } from '../../errors.ts'
 
 /** 256 bits: a KeyObject of node:crypto, bytes, or their base64. */
@@ -45,7 +46,7 @@ export function checkKeys(options: EncryptionOptions): Keys {
   const { keys: given, current } = options
   const keys = new Map(Object.entries(given).map(([id, key]) => [id, keyOf(id, key)]))
   if (typeof current !== 'string' || !keys.has(current)) {
-    throw invalid(`current must be the id of one of the keys (${[...keys.keys()].join(', ') || 'there are none'}), got ${JSON.stringify(current)}`)
+    throw invalid(`current must be the id of one of the keys (${[...keys.keys()].join(', ') || 'there are none'}), got ${shown(current)}`)
   }
   const all = [...keys.values()]
   return { current, all, get: (id) => keys.get(id), withCheck: (check) => all.find((key) => key.check === check) }

@@ -1,4 +1,5 @@
 /** What a caller may say about a SQLite store, checked once. */
+import { shown } from '../../core/shown.ts'
 import { HoldfastError } from '../../errors.ts'
 
 export interface SqliteStoreOptions {
@@ -25,11 +26,11 @@ export function checkOptions(options: SqliteStoreOptions): Required<SqliteStoreO
     ephemeral = SQLITE_DEFAULTS.ephemeral,
     busyTimeoutMs = SQLITE_DEFAULTS.busyTimeoutMs,
   } = options
-  if (typeof create !== 'boolean') throw invalid(`create must be true or false, got ${String(create)}`)
-  if (typeof readOnly !== 'boolean') throw invalid(`readOnly must be true or false, got ${String(readOnly)}`)
-  if (typeof ephemeral !== 'boolean') throw invalid(`ephemeral must be true or false, got ${String(ephemeral)}`)
+  if (typeof create !== 'boolean') throw invalid(`create must be true or false, got ${shown(create)}`)
+  if (typeof readOnly !== 'boolean') throw invalid(`readOnly must be true or false, got ${shown(readOnly)}`)
+  if (typeof ephemeral !== 'boolean') throw invalid(`ephemeral must be true or false, got ${shown(ephemeral)}`)
   if (!Number.isInteger(busyTimeoutMs) || busyTimeoutMs < 0) {
-    throw invalid(`busyTimeoutMs must be an integer >= 0, got ${String(busyTimeoutMs)}`)
+    throw invalid(`busyTimeoutMs must be an integer >= 0, got ${shown(busyTimeoutMs)}`)
   }
   return { create, readOnly, ephemeral, busyTimeoutMs }
 }
