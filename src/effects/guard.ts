@@ -49,7 +49,7 @@ export type GuardVerdict =
 export interface GuardContext {
   readonly isRunning: (step: string) => boolean
   /** Effects that were asked about in this attempt without an answer that may be believed. */
-  readonly asked: ReadonlySet<string>
+  readonly asked: Pick<ReadonlySet<string>, 'has'>
   /** What other calls are using up right now: given to them, and not written down yet. */
   readonly taken: { readonly effects: ReadonlySet<string>; readonly decisions: ReadonlySet<number> }
   /** Steps that are about to start, run, or are being recorded. */

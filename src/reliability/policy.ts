@@ -165,7 +165,7 @@ export interface ToolPolicy<INPUT = unknown, OUTPUT = unknown> {
   readonly retry?: RetryPolicy | false
   /** What becomes of a call in doubt on resume. Default: `reconcile` where that is given, else what the caller says, else `refuse`. */
   readonly onIncompleteTool?: OnIncompleteTool
-  /** Asks the outside world whether a call in doubt took effect. */
+  /** Asks the outside world whether a call in doubt took effect, by the `retry` of its run. What is no clear answer leaves the doubt, with a warning. */
   reconcile?(call: DoubtfulCall<INPUT>): Promise<Reconciled<OUTPUT>>
   /**
    * Says what an error that the tool threw means for its effect: `not-done` (it surely did not happen, the model may ask again), `in-doubt` (it

@@ -7,6 +7,7 @@
  *   b:eu#1/0          the first numbered step of the branch `eu`, opened for the second time
  *   s:charge:17#0     the step `charge` with key `17`
  *   p:approval-9      the call that approval `approval-9` in the messages let run
+ *   3/c:x/reconcile   the asking whether the call `x` took effect: no step, but it may have to wait like one
  *   3~1               what stands at the place of step 3 after its first record was superseded
  */
 
@@ -36,6 +37,9 @@ export const approved = (branch: string, approvalId: string): string => join(bra
 /** What is known by a name, a key and an occurrence: `s` a step, `b` a branch, `a` a child agent. */
 export const keyed = (branch: string, type: 's' | 'b' | 'a', name: string, key: string | undefined, occurrence: number): string =>
   join(branch, `${type}:${escape(name)}${key === undefined ? '' : `:${escape(key)}`}#${occurrence}`)
+
+/** What the asking about a step in doubt is known by, where it has to wait. */
+export const askingAbout = (step: string): string => join(step, 'reconcile')
 
 /** The path of a place after its records were superseded `generation` times. */
 export const regenerated = (path: string, generation: number): string => (generation === 0 ? path : `${path}~${generation}`)

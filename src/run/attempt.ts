@@ -57,7 +57,8 @@ export interface AttemptOptions {
   readonly onLateMessage: (message: Message) => void
 }
 
-type Delayed = SuspendReason & { readonly type: 'retry-after' }
+/** Something may not be tried again yet. */
+export type Delayed = SuspendReason & { readonly type: 'retry-after' }
 
 type Counts = Partial<Record<StepKind, number>>
 

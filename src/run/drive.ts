@@ -9,7 +9,7 @@ import { HoldfastError } from '../errors.ts'
 import { isBlind, type Note, type Ticket, type Verdict } from '../replay/claim.ts'
 import { isWithin, MAIN, parentOf } from '../replay/identity.ts'
 import { Machine } from '../replay/machine.ts'
-import type { Attempt } from './attempt.ts'
+import type { Attempt, Delayed } from './attempt.ts'
 import { Blame } from './blame.ts'
 import { currentContext, hasAsked, inContext, rememberAsked } from './current.ts'
 import type { Reached } from './limits.ts'
@@ -62,8 +62,8 @@ export class Drive {
   readonly blame = new Blame()
   /** Model steps whose response the store refused: none of the effects that they ask for may start. */
   readonly unrecordedResponses = new Set<string>()
-  /** Effects that were asked about in this drive without an answer that may be believed. */
-  readonly asked = new Set<string>()
+  /** Effects that were asked about in this drive without an answer that may be believed; with it, from when on they may be asked about again. */
+  readonly asked = new Map<string, Delayed | undefined>()
   /** What calls are using up right now: given to them, and not written down yet. */
   readonly taken = { effects: new Set<string>(), decisions: new Set<number>(), keys: new Set<string>() }
   /** Steps with effects that are about to start, run, or are being recorded. */

@@ -13,12 +13,13 @@ import { effectAfter, isNotDone } from './after-error.ts'
 import { answered, mayBeMade } from './approval.ts'
 import { inContext } from './current.ts'
 import type { Drive } from './drive.ts'
-import { askOf, delayed, driveAgain, noteHint, noteWait, notTriedAgain, notYet, retryOf, tooLate, type FailedExecution } from './long-wait.ts'
+import { askOf, delayed, driveAgain, isLongWait, noteHint, noteWait, notTriedAgain, notYet, retryOf, tooLate, tried, type FailedExecution } from './long-wait.ts'
 import { failed, isLost, messageOf, skippedOutcome, stored, unknown, unknownOutcome } from './outcome.ts'
 import { mayBeLost, presume } from './presume.ts'
 import { record } from './record.ts'
-import { onLate, reconcile } from './settle.ts'
 import { readable } from './readable.ts'
+import { reconcile } from './reconcile.ts'
+import { onLate } from './settle.ts'
 import { ofStep, type StepSpec } from './step.ts'
 import { leaveOpenInside, SurroundingsEnded, surroundingsEnded } from './surroundings.ts'
 import { dueAt, stillOnItsWay, waitReason } from './wait-reason.ts'
@@ -33,14 +34,13 @@ export async function performLive(drive: Drive, ticket: Ticket, asked: StepSpec)
     if (drive.isOver) return
     const delayed = attempt.delayOf(ticket.ref.id, askOf(ticket))
     if (delayed) {
-      const leftMs = delayed.until - attempt.clock.now()
       if (delayed.until >= attempt.budget.limits.deadline) return tooLate(drive, ticket, delayed.until)
-      if (leftMs > spec.retry.inlineWaitMs || delayed.until >= attempt.budget.ends) {
+      if (isLongWait(attempt, spec.retry, delayed.until)) {
         if (retryOf(drive, spec).onLongWait === 'suspend') return drive.hold(ticket, delayed, delayed.until)
         return record(drive, ticket, spec, { outcome: failed(notYet(drive, ticket, delayed)), asked: [] }, { tries: 0, ms: 0 })
       }
       attempt.emit({ type: 'step-waiting', ...ofStep(ticket.ref), reason: delayed })
-      await sleep(attempt.clock, leftMs, anyOf(attempt.signal, spec.around)).catch(() => {})
+      await sleep(attempt.clock, delayed.until - attempt.clock.now(), anyOf(attempt.signal, spec.around)).catch(() => {})
       continue
     }
     const reason = await mayNotStart(drive, ticket, spec)
@@ -136,7 +136,7 @@ async function start(drive: Drive, ticket: Ticket, spec: StepSpec, consumes: Con
     onTimeout: (event) => attempt.emit({ type: 'step-timeout', ...ofStep(ticket.ref), ...event }),
     onRetry: (event) => {
       const { try: number, delayMs, classification, error } = event
-      noteWait(drive, ticket, spec, event)
+      noteWait(attempt, tried(ticket, spec), event)
       attempt.emit({ type: 'retry-wait', ...ofStep(ticket.ref), try: number, delayMs, category: classification.category, message: messageOf(error) })
     },
     onIgnored: (what) => attempt.warnOnce('RETRY_HOOK_FAILED', `${spec.label}: ${what}`, ticket.ref.id),
@@ -222,7 +222,7 @@ async function finish(drive: Drive, ticket: Ticket, spec: StepSpec, execution: E
   if (execution.type === 'wait') {
     const { resumeAt, error } = execution
     if (resumeAt >= attempt.budget.limits.deadline) return tooLate(drive, ticket, resumeAt, error)
-    return drive.hold(ticket, delayed(drive, ticket, spec, execution, resumeAt), resumeAt)
+    return drive.hold(ticket, delayed(attempt, tried(ticket, spec), execution, resumeAt), resumeAt)
   }
   // Nobody waits for it: what was not asked to its end is no outcome, and is asked for anew where what it stands in is.
   if (execution.ending === 'cancelled' && spec.around?.aborted && !spec.claim.effect && !attempt.signal.aborted) {
@@ -230,13 +230,13 @@ async function finish(drive: Drive, ticket: Ticket, spec: StepSpec, execution: E
   }
   // The attempt ended around it: nothing was decided about the step. If it has effects, its `started` says the rest.
   if (execution.ending === 'cancelled' && attempt.signal.aborted) return leftOpen(drive, ticket, spec, 'cancelled')
-  if (execution.ending !== 'passed-on') noteHint(drive, ticket, spec, execution)
+  if (execution.ending !== 'passed-on') noteHint(attempt, tried(ticket, spec), execution)
   // The run's time is over: its drive ends, and nothing is decided about its steps.
   if (execution.ending === 'deadline' && attempt.budget.over) return leftOpen(drive, ticket, spec, 'timeout')
   if (execution.error instanceof SurroundingsEnded) return drive.ended(ticket, { outcome: failed(execution.error), asked: [] }, undefined)
   const again = execution.ending === 'passed-on' && tries < spec.retry.maxAttempts ? driveAgain(drive, ticket, spec, execution) : undefined
   if (again === true) return
-  if (execution.ending === 'passed-on') noteHint(drive, ticket, spec, { ...execution, ...(again !== undefined && { resumeAt: again }) })
+  if (execution.ending === 'passed-on') noteHint(attempt, tried(ticket, spec), { ...execution, ...(again !== undefined && { resumeAt: again }) })
   if (execution.abandoned) attempt.abandoned.add(ticket.ref.id)
   const isTimeout = HoldfastError.isInstance(execution.error) && execution.error.code === 'STEP_TIMEOUT'
   // An agent that fails may be entered again, and is given what ran beside its failure.

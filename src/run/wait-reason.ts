@@ -34,7 +34,7 @@ export function waitReason(drive: Drive, { ref, claim }: Ticket, spec: StepSpec,
     tool: ref.name,
     fingerprint: claim.fingerprint ?? '',
     effects: ids,
-    message: [what, settleIt(runId, ref, choices), ...(hasInside && ref.kind === 'tool' ? [COMPOSITE] : []), ...(isOther ? [EFFECT_KEY] : [])].filter((part) => part !== '').join('. '),
+    message: [what, ...effects.flatMap((effect) => drive.asked.get(effect.step.id)?.message ?? []), settleIt(runId, ref, choices), ...(hasInside && ref.kind === 'tool' ? [COMPOSITE] : []), ...(isOther ? [EFFECT_KEY] : [])].filter((part) => part !== '').join('. '),
     ...(isBehind && { first: ids }),
     choices,
     calls: [...(isItself ? [] : [{ step: ref.id, ...encodedInput(spec, drive.attempt.policies.maxStepBytes), ...startOf(history.ledger.effects.get(ref.id)) }]), ...effects.map(callOf)],
@@ -86,10 +86,12 @@ export const stillOnItsWay = ({ ref }: Ticket): SuspendReason => ({
   message: `${ref.kind} "${ref.name}" (${ref.id}) is still on its way from an earlier try of what it stands in: its outcome is waited for`,
 })
 
-/** When `not-done` may be believed, a run that waits for that is due by itself. */
+/** When the outside world may be asked again, or its `not-done` be believed, a run that waits for that is due by itself. */
 export function dueAt(drive: Drive, spec: StepSpec, effects: readonly Effect[]): number | null {
   const due = effects.flatMap((effect) => {
     if (!spec.reconcile || !drive.asked.has(effect.step.id)) return []
+    const notYet = drive.asked.get(effect.step.id)
+    if (notYet) return [notYet.until]
     const from = drive.attempt.believesNotDone(effect, settleAfter(spec))
     return typeof from === 'number' && from > drive.attempt.clock.now() ? [from] : []
   })
