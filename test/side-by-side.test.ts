@@ -141,6 +141,22 @@ describe('what runs side by side (C16)', () => {
       }],
       ['stand in a function that asks at once', async (run) => { for (const i of [1, 2, 3]) await (async () => charge(run, i))() }],
       ['stand in branches', (run) => Promise.all([1, 2, 3].map((i) => run.branch(String(i), async () => (await load(4 - i), charge(run, i)))))],
+      ['are asked for by a generator that is read in a branch', (run) => run.branch('b', async function* () {
+        for (const i of [1, 2, 3]) {
+          await load(1)
+          yield await charge(run, i)
+        }
+      }).then(async (parts) => { for await (const part of parts) void part })],
+      ['are asked for by a tool that tells its progress', (run) => {
+        const model = testModel((turn) => (turn === 0 ? { calls: [{ id: 'c', tool: 'all', input: {} }] } : { text: 'done' }))
+        const all = tool({ inputSchema: z.object({}), execute: async function* () {
+          for (const i of [1, 2, 3]) {
+            await load(1)
+            yield await charge(run, i)
+          }
+        } })
+        return generateText({ model: run.model(model), tools: run.tools({ all }), prompt: 'p', stopWhen: stepCountIs(3) }).then(({ text }) => text)
+      }],
       ['are asked for from a callback that was set up before', async (run) => {
         const waiting: (() => void)[] = []
         const turn = () => new Promise<void>((resolve) => waiting.push(resolve))

@@ -6,7 +6,7 @@ import { copyOf } from '../journal/copy.ts'
 import { fingerprint } from '../journal/fingerprint.ts'
 import { checkObject, oneOf } from '../reliability/check.ts'
 import { checkToolNames, fixToolPolicy, resolveToolPolicy, type ResolvedToolPolicy, type ToolPolicy } from '../reliability/index.ts'
-import { isDriving } from '../run/current.ts'
+import { asOneLine, isDriving } from '../run/current.ts'
 import type { Drive } from '../run/drive.ts'
 import type { StepContext, StepSpec } from '../run/step.ts'
 import { parsedInput } from './parsed-input.ts'
@@ -87,7 +87,7 @@ function wrapExecute(name: string, tool: object, execute: Execute, policy: ToolP
       const { abortSignal } = call
       const signal = abortSignal ? AbortSignal.any([context.signal, abortSignal]) : context.signal
       const output = await execute.call(tool, copyOf(given), { ...call, abortSignal: signal })
-      return isAsyncIterable(output) ? drain(output, (value) => preliminary?.push(value)) : output
+      return isAsyncIterable(output) ? asOneLine(() => drain(output, (value) => preliminary?.push(value))) : output
     }
     const spec = toolSpec(at, name, resolved, input, call, work(input))
     const done = at.drive.perform(resolved.approval ? { ...spec, approval: { ...resolved.approval, withInput } } : spec)

@@ -16,6 +16,8 @@ export interface Context {
   readonly isOver?: () => boolean
   /** The steps that this code has asked for itself, as far as nothing but that tells them apart; the newest first. */
   readonly asked?: Asked
+  /** Of code that is called again and again, such as the body of a generator: what it has asked for so far. */
+  readonly line?: Line
   /** The model request whose code this is: it has no steps inside. */
   readonly request?: string
 }
@@ -23,6 +25,10 @@ export interface Context {
 export interface Asked {
   readonly step: string
   readonly before: Asked | undefined
+}
+
+export interface Line {
+  asked: Asked | undefined
 }
 
 interface Shared {
@@ -41,12 +47,21 @@ export const inContext = <T>(context: Context, fn: () => T): T => shared.storage
 /** Code that goes on from here has asked for this step; what runs beside it has not. */
 export function rememberAsked(step: string): void {
   const context = currentContext()
-  if (context) shared.storage.enterWith({ ...context, asked: { step, before: context.asked } })
+  if (context?.line) context.line.asked = { step, before: context.line.asked }
+  else if (context) shared.storage.enterWith({ ...context, asked: { step, before: context.asked } })
+}
+
+/** Calls what calls other code again and again, a generator's body say: what that asks for follows what it has asked for before. */
+export function asOneLine<T>(fn: () => T): T {
+  const context = currentContext()
+  return context ? inContext({ ...context, line: { asked: undefined } }, fn) : fn()
 }
 
 /** Whether the code of this context has asked for a step. */
-export function hasAsked({ asked }: Context, step: string): boolean {
-  for (let each = asked; each; each = each.before) if (each.step === step) return true
+export const hasAsked = ({ asked, line }: Context, step: string): boolean => isAmong(step, line?.asked) || isAmong(step, asked)
+
+function isAmong(step: string, newest: Asked | undefined): boolean {
+  for (let each = newest; each; each = each.before) if (each.step === step) return true
   return false
 }
 

@@ -3,7 +3,6 @@ import type { LanguageModelV4 } from '@ai-sdk/provider'
 import { wrapModel, type DurableModelOptions, type Locate } from '../ai-sdk/model.ts'
 import { settleResult, type Recorded } from '../ai-sdk/result.ts'
 import { wrapTools, type DurableToolsOptions, type ToolPolicies, type Tools } from '../ai-sdk/tools.ts'
-import { isAsyncIterable } from '../ai-sdk/iterator.ts'
 import { shown } from '../core/shown.ts'
 import { HoldfastError } from '../errors.ts'
 import { canonical } from '../journal/canonical.ts'
@@ -11,10 +10,11 @@ import { copyOf } from '../journal/copy.ts'
 import { hash } from '../core/hash.ts'
 import type { Secrets } from '../journal/secrets.ts'
 import { nearestNames, oneTry, resolveToolPolicy, type ToolPolicy } from '../reliability/index.ts'
-import { currentContext, inContext } from '../run/current.ts'
+import { currentContext } from '../run/current.ts'
 import type { Drive } from '../run/drive.ts'
 import type { StepSpec } from '../run/step.ts'
 import type { Agent } from './agent.ts'
+import { inBranch } from './branch.ts'
 
 export interface StepOptions extends Pick<ToolPolicy, 'timeoutMs' | 'idleTimeoutMs' | 'retry' | 'afterError'> {
   /** Tells apart steps of one name that run side by side, and gives the step a place of its own whatever its order. */
@@ -159,58 +159,6 @@ function stepSpec(branch: string, kind: 'step' | 'read' | 'agent', name: string,
 /** An input that has no fingerprint is refused before anything runs: the user wrote it, and can write it otherwise. */
 function printOf(label: string, input: unknown, secrets: Secrets | undefined): string {
   return hash(input === undefined ? '' : canonical(input, `input of ${label}`, secrets))
-}
-
-async function inBranch<T>(drive: Drive, parent: string, key: string, fn: () => PromiseLike<T> | T): Promise<T> {
-  if ((typeof key !== 'string' && typeof key !== 'number') || typeof fn !== 'function') {
-    throw new HoldfastError('INVALID_OPTIONS', `run.branch(): its key must be a string and its function a function, got ${typeof key} and ${typeof fn}`)
-  }
-  const as = { type: 'b', name: drive.attempt.secrets?.hide(String(key)) ?? key } as const
-  const current = currentContext()
-  const step = current?.step
-  // Where it stands another try may have begun since: what is opened there is no business of this one.
-  if (step?.signal.aborted || drive.machine.hasEnded(parent)) {
-    throw new HoldfastError('BRANCH_ENDED', `run "${drive.attempt.runId}": branch "${key}" was opened in one that has ended`, {
-      runId: drive.attempt.runId,
-      advice: 'Await what a step or branch starts before it returns',
-    })
-  }
-  const branch = drive.machine.openBranch(parent, as)
-  if (branch === undefined) {
-    throw new HoldfastError('AMBIGUOUS_STEP', `run "${drive.attempt.runId}": branch "${key}" is open already`, {
-      runId: drive.attempt.runId,
-      advice: 'Give each line of work a key of its own',
-    })
-  }
-  const context = { ...current, drive, branch: branch.path }
-  let value: T
-  try {
-    value = await inContext(context, fn)
-  } catch (error) {
-    drive.machine.closeBranch(branch, as)
-    throw error
-  }
-  if (!isAsyncIterable(value)) {
-    drive.machine.closeBranch(branch, as)
-    return value
-  }
-  // The branch lives as long as what it returned is read, and each `next` belongs to it.
-  const iterator = value[Symbol.asyncIterator]()
-  const enter = <R>(call: () => R): R => inContext(context, call)
-  const close = (): void => drive.machine.closeBranch(branch, as)
-  const wrapped: AsyncIterator<unknown> & AsyncIterable<unknown> = {
-    async next() {
-      const result = await enter(() => iterator.next())
-      if (result.done) close()
-      return result
-    },
-    async return(result) {
-      close()
-      return (await enter(() => iterator.return?.(result))) ?? { done: true, value: result }
-    },
-    [Symbol.asyncIterator]: () => wrapped,
-  }
-  return wrapped as T
 }
 
 /** Where the code that runs right now belongs to, for durable models and tools at module level. */
