@@ -132,7 +132,7 @@ function warnOfRepair(drive: Drive, conversation: Conversation): void {
   const ids = [...takeRepaired(drive), ...conversation.repaired].join(', ')
   if (ids === '' || repaired.has(ids)) return
   repaired.add(ids)
-  drive.attempt.warn('MESSAGES_REPAIRED', `the messages hold calls without a result (${ids}): each was given one, "interrupted, outcome unknown"`)
+  drive.attempt.warn('MESSAGES_REPAIRED', `the messages hold calls without a result (${ids}): each was given one, "interrupted, outcome unknown", or that it was denied`)
 }
 
 async function request(drive: Drive, spec: StepSpec): Promise<{ readonly response: RecordedResponse; readonly step: string }> {
