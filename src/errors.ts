@@ -21,6 +21,7 @@ export type HoldfastErrorCode =
   | 'BRANCH_ENDED'
   | 'OUTSIDE_RUN'
   | 'RUN_SUSPENDED'
+  | 'STREAM_RESET'
   | 'NOTHING_TO_RESOLVE'
   | 'NOTHING_TO_APPROVE'
   | 'WAIT_INSIDE_EFFECT'

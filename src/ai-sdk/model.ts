@@ -100,6 +100,7 @@ export function wrapModel<M extends LanguageModelV4>(model: M, locate: Locate, g
     // Packages make nothing of keep-alives and of chunks without text: only as raw chunks they show that something arrives.
     const needsRaw = limits.idleTimeoutMs !== undefined && limits.idleTimeoutMs !== Infinity
     const spec = { ...modelSpec(at, model, call, options, conversation, files, work), ...limits, mayRetry: () => !out.started }
+    out.failOn(at.drive.left)
     request(at.drive, spec).then(
       ({ response }) => out.finish(toParts(response), headersOf(response)),
       (error: unknown) => out.fail(error),

@@ -18,7 +18,8 @@ const PRELUDE: ReadonlySet<LanguageModelV4StreamPart['type']> = new Set([
 export class PassedOn {
   readonly #opened = Promise.withResolvers<LanguageModelV4StreamResult>()
   #controller: ReadableStreamDefaultController<LanguageModelV4StreamPart> | undefined
-  #closed = false
+  #ended = false
+  #disarm: () => void = () => {}
   /** Parts of an answer were passed on: the step cannot be repeated silently. */
   started = false
 
@@ -30,21 +31,37 @@ export class PassedOn {
   pass(part: LanguageModelV4StreamPart, headers: Record<string, string> | undefined): void {
     this.started = true
     this.#open(headers)
-    if (!this.#closed) this.#controller!.enqueue(part)
+    if (!this.#ended) this.#controller!.enqueue(part)
   }
 
   /** Ends the stream with what was recorded: all of it, or the finish of what was passed on live. */
   finish(parts: readonly LanguageModelV4StreamPart[], headers: Readonly<Record<string, string>> | undefined): void {
-    this.#open(headers)
-    if (this.#closed) return
-    for (const part of this.started ? parts.filter(({ type }) => type === 'finish') : parts) this.#controller!.enqueue(part)
-    this.#controller!.close()
+    this.#end(headers, (controller) => {
+      for (const part of this.started ? parts.filter(({ type }) => type === 'finish') : parts) controller.enqueue(part)
+      controller.close()
+    })
   }
 
   /** The caller sees an error, never a partial text that looks like a success. */
   fail(error: unknown): void {
-    this.#open(undefined)
-    if (!this.#closed) this.#controller!.error(error)
+    this.#end(undefined, (controller) => controller.error(error))
+  }
+
+  /** Fails with the reason of the signal, unless it has ended by then. */
+  failOn(signal: AbortSignal): void {
+    const fail = (): void => this.fail(signal.reason)
+    if (signal.aborted) return fail()
+    signal.addEventListener('abort', fail, { once: true })
+    this.#disarm = () => signal.removeEventListener('abort', fail)
+  }
+
+  /** The first end counts. */
+  #end(headers: Readonly<Record<string, string>> | undefined, how: (controller: ReadableStreamDefaultController<LanguageModelV4StreamPart>) => void): void {
+    this.#open(headers)
+    this.#disarm()
+    if (this.#ended) return
+    this.#ended = true
+    how(this.#controller!)
   }
 
   #open(headers: Readonly<Record<string, string>> | undefined): void {
@@ -54,7 +71,7 @@ export class PassedOn {
         this.#controller = controller
       },
       cancel: () => {
-        this.#closed = true
+        this.#ended = true
       },
     })
     this.#opened.resolve({ stream, ...(headers && { response: { headers } }) })

@@ -83,6 +83,13 @@ export function parentOf(path: string): string | undefined {
   return slash === -1 ? MAIN : path.slice(0, slash)
 }
 
+/** A branch and all that it stands in: the ids of the steps around it are among them. */
+export function around(branch: string): string[] {
+  const paths: string[] = []
+  for (let path: string | undefined = branch; path !== undefined; path = parentOf(path)) paths.push(path)
+  return paths
+}
+
 /** Whether `path` is `root` or lies below it. */
 export const isWithin = (path: string, root: string): boolean =>
   root === MAIN || path === root || (path.startsWith(root) && path[root.length] === '/')

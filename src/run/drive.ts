@@ -4,15 +4,15 @@
  */
 import type { Consumption } from '../effects/guard.ts'
 import { decode } from '../journal/codec.ts'
-import type { AskedCall, Outcome, SuspendReason } from '../journal/entry.ts'
+import type { SuspendReason } from '../journal/entry.ts'
 import { HoldfastError } from '../errors.ts'
 import { isBlind, type Note, type Ticket, type Verdict } from '../replay/claim.ts'
-import { isWithin, MAIN, parentOf } from '../replay/identity.ts'
+import { around, isWithin, MAIN } from '../replay/identity.ts'
 import { Machine } from '../replay/machine.ts'
 import type { Attempt, Delayed } from './attempt.ts'
 import { Blame } from './blame.ts'
 import { currentContext, hasAsked, inContext, rememberAsked } from './current.ts'
-import type { Reached } from './limits.ts'
+import type { DriveEnd, Ended } from './drive-end.ts'
 import { performLive } from './live.ts'
 import { hiddenClaim } from './hidden-claim.ts'
 import { failed } from './outcome.ts'
@@ -20,44 +20,14 @@ import { readable } from './readable.ts'
 import { afterTheEnd, refusedIn } from './refused.ts'
 import { ofStep, type StepSpec } from './step.ts'
 import { OpenEffects, surroundingsEnded } from './surroundings.ts'
-import { dueOf } from './wait-reason.ts'
-
-/** How a drive ended. */
-export type DriveEnd =
-  | { readonly type: 'returned'; readonly value: unknown }
-  | { readonly type: 'threw'; readonly error: unknown }
-  /** The run has used what it may: `label` names the step that did not start, `cause` is the error after which it would wait too long. */
-  | { readonly type: 'limit'; readonly reached: Reached; readonly label?: string; readonly step?: string; readonly cause?: unknown }
-  /** Nothing of the run can go on. */
-  | { readonly type: 'suspended'; readonly reasons: readonly SuspendReason[]; readonly resumeAt: number | null }
-  /** A step broke after parts of it were passed on: the handler starts over, what is recorded replays. */
-  | { readonly type: 'again'; readonly step: string; readonly tries: number; readonly delayMs: number }
-  /** The attempt is over: the lease was lost, the caller aborted, the runner closed. */
-  | { readonly type: 'stopped'; readonly reason: unknown }
-
-/** What is handed to a step's caller. */
-export interface Ended {
-  readonly outcome: Outcome
-  readonly asked: readonly AskedCall[]
-  /** The error itself, where it is not the step's own but came through it. */
-  readonly thrown?: { readonly error: unknown }
-}
-
-interface Waiting {
-  /** As things stand when it is asked for. */
-  readonly reason: () => SuspendReason
-  readonly resumeAt: number | null
-  /** Lets it look again; undefined: only another attempt can go on with it. */
-  readonly wake: (() => void) | undefined
-  /** It waits for work, which is time of the steps around it. */
-  readonly isWork?: boolean
-}
-
-const never = <T>(): Promise<T> => new Promise(() => {})
+import { dueOf, never, type Waiting } from './waiting.ts'
 
 export class Drive {
   readonly attempt: Attempt
   readonly machine: Machine
+  readonly #left = new AbortController()
+  /** Aborts when the attempt is stopped, or the drive was left. */
+  readonly signal: AbortSignal
   /** Which step an error came from. */
   readonly blame = new Blame()
   /** Model steps whose response the store refused: none of the effects that they ask for may start. */
@@ -95,6 +65,7 @@ export class Drive {
   constructor(attempt: Attempt) {
     this.attempt = attempt
     this.machine = new Machine(attempt.history)
+    this.signal = AbortSignal.any([attempt.signal, this.#left.signal])
     if (attempt.signal.aborted) this.end({ type: 'stopped', reason: attempt.signal.reason })
     else attempt.signal.addEventListener('abort', this.#onAbort, { once: true })
   }
@@ -264,6 +235,21 @@ export class Drive {
     this.#ending.resolve(end)
   }
 
+  /** What became of the drive is written down, and nothing of it goes on: `reason` is told to who still reads what it has handed out. */
+  leave(reason: unknown): void {
+    this.#left.abort(reason)
+  }
+
+  /** Aborts when the drive was left: streams that it has handed out end then, with the reason as their error (R10, R13). */
+  get left(): AbortSignal {
+    return this.#left.signal
+  }
+
+  /** Whether the end has cut the step's code off in its middle: what wakes that code when the drive was left makes no end of the step. */
+  isCutOff({ ref }: Ticket): boolean {
+    return this.#left.signal.aborted && this.#heldUp().has(ref.id)
+  }
+
   /** Resolves when no step of this drive runs any more. */
   async settled(): Promise<void> {
     for (let running = this.#running(); running.length > 0; running = this.#running()) await Promise.race([...running, this.#held.promise])
@@ -276,12 +262,16 @@ export class Drive {
 
   readonly #onAbort = (): void => this.end({ type: 'stopped', reason: this.attempt.signal.reason })
 
-  /** What can go on by itself: neither a step that waits, nor one around a step that waits or, after the end, whose result is not handed out any more. */
+  /** What can go on by itself: neither a step that waits, nor one that is held up. */
   #running(): Promise<void>[] {
-    const held = new Set<string>()
-    for (const { ref } of this.#waiting.keys()) for (const path of around(ref.branch)) held.add(path)
-    if (this.#over) for (const branch of [...this.#stuck, ...[...this.#callers.keys()].map(({ ref }) => ref.branch)]) for (const path of around(branch)) held.add(path)
+    const held = this.#heldUp()
     return [...this.#live].flatMap(([done, ticket]) => (ticket && (this.#waiting.has(ticket) || held.has(ticket.ref.id)) ? [] : [done]))
+  }
+
+  /** Steps around one that waits or, after the end, around one whose result is not handed out any more. */
+  #heldUp(): Set<string> {
+    const inside = [...this.#waiting.keys(), ...(this.#over ? this.#callers.keys() : [])].map(({ ref }) => ref.branch)
+    return new Set([...inside, ...(this.#over ? this.#stuck : [])].flatMap(around))
   }
 
   #settle(done: Promise<void>): void {
@@ -387,12 +377,4 @@ export class Drive {
       this.end({ type: 'suspended', reasons: waiting.map(({ reason }) => reason()), resumeAt: due.length > 0 ? Math.min(...due) : null })
     })
   }
-}
-
-
-/** A branch and all that it stands in: the ids of the steps around it are among them. */
-function around(branch: string): string[] {
-  const paths: string[] = []
-  for (let path: string | undefined = branch; path !== undefined; path = parentOf(path)) paths.push(path)
-  return paths
 }

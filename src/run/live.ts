@@ -22,6 +22,7 @@ import { reconcile } from './reconcile.ts'
 import { onLate } from './settle.ts'
 import { ofStep, type StepSpec } from './step.ts'
 import { leaveOpenInside, SurroundingsEnded, surroundingsEnded } from './surroundings.ts'
+import { never } from './waiting.ts'
 import { dueAt, stillOnItsWay, waitReason } from './wait-reason.ts'
 import { writeAhead } from './write-ahead.ts'
 
@@ -204,6 +205,8 @@ async function call(
     return await inContext({ drive, branch: branch.path, step: context, isOver: () => isOver }, () => spec.work(context))
   } finally {
     isOver = true
+    // Woken by the error of a stream, after the end.
+    if (drive.isCutOff(ticket)) await never()
     signal.removeEventListener('abort', close)
     close()
     drive.offPause(ticket.ref.id, pause)

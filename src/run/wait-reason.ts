@@ -97,14 +97,3 @@ export function dueAt(drive: Drive, spec: StepSpec, effects: readonly Effect[]):
   })
   return due.length > 0 ? Math.min(...due) : null
 }
-
-/** A store that refused a record may take the next one. */
-const NEXT_RECORD_MS = 5_000
-
-/** From when on another attempt may go on with what waits, ms since the epoch; null: when somebody has answered. */
-export function dueOf({ reason, resumeAt }: { readonly reason: () => SuspendReason; readonly resumeAt: number | null }, now: number): number | null {
-  if (resumeAt !== null) return resumeAt
-  const { type } = reason()
-  if (type === 'draining') return now
-  return type === 'not-recorded' ? now + NEXT_RECORD_MS : null
-}

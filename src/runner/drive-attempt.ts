@@ -24,53 +24,75 @@ export interface Current {
 }
 
 export async function driveAttempt(opened: OpenAttempt, current: Current): Promise<Outcome> {
-  const { attempt, agent, input, lease } = opened
+  const { attempt, lease } = opened
   attempt.emit(attempt.options.number === 1
     ? { type: 'run-started', attempt: 1 }
     : { type: 'run-resumed', attempt: attempt.options.number, former: attempt.options.former })
   tellSettled(attempt, opened.taken)
   const disarm = attempt.budget.watch(() => current.drive?.machine.replaysLeft ?? 0, (reached) => current.drive?.end({ type: 'limit', reached }))
+  /** How the run was left, where it has no result. */
+  let reason: unknown
   try {
     for (;;) {
       // Stopped before its handler was called, or between two calls of it.
       if (attempt.signal.aborted) return await stop(opened, attempt.signal.reason)
-      const drive = new Drive(attempt)
-      current.drive = drive
-      const end = await drive.run(async () => settleResult(await (agent as AnyAgent & { handler: (run: unknown, input: unknown) => unknown }).handler(runOf(drive), decode(input, 'input'))))
-      switch (end.type) {
-        case 'returned':
-          await drive.settled()
-          warnOfLeft(attempt, drive)
-          return await complete(opened, end.value)
-        case 'threw':
-          await settledWithin(drive, opened.drainMs)
-          return await fail(opened, drive, end.error)
-        case 'limit':
-          tell(attempt, end)
-          await settledWithin(drive, opened.drainMs)
-          return await failWith(opened, limitReached(attempt.runId, end.reached, end), [])
-        case 'suspended': {
-          await drive.settled()
-          const outcome = await suspend(opened, end.reasons, end.resumeAt)
-          if (outcome) return outcome
-          break
-        }
-        case 'again':
-          await drive.settled()
-          await sleep(attempt.clock, end.delayMs, attempt.signal).catch(() => {})
-          break
-        case 'stopped':
-          await drive.settled()
-          return await stop(opened, end.reason)
-      }
+      current.drive = new Drive(attempt)
+      const outcome = await driveOnce(opened, current.drive)
+      if (outcome?.status === 'suspended') reason = suspended(attempt, outcome)
+      if (outcome) return outcome
     }
+  } catch (error) {
+    reason = error
+    throw error
   } finally {
     disarm()
     attempt.over = true
     lease.stop()
-    if (!attempt.signal.aborted) attempt.abort(new HoldfastError('RUN_SUSPENDED', `this attempt of run "${attempt.runId}" is over`, { runId: attempt.runId }))
+    if (reason !== undefined) current.drive?.leave(reason)
+    if (!attempt.signal.aborted) attempt.abort(reason ?? new HoldfastError('RUN_SUSPENDED', `this attempt of run "${attempt.runId}" is over`, { runId: attempt.runId }))
   }
 }
+
+/** Undefined: the handler has to be driven again. */
+async function driveOnce(opened: OpenAttempt, drive: Drive): Promise<Outcome | undefined> {
+  const { attempt, agent, input } = opened
+  const end = await drive.run(async () => settleResult(await (agent as AnyAgent & { handler: (run: unknown, input: unknown) => unknown }).handler(runOf(drive), decode(input, 'input'))))
+  switch (end.type) {
+    case 'returned':
+      await drive.settled()
+      warnOfLeft(attempt, drive)
+      return complete(opened, end.value)
+    case 'threw':
+      await settledWithin(drive, opened.drainMs)
+      return fail(opened, drive, end.error)
+    case 'limit':
+      tell(attempt, end)
+      await settledWithin(drive, opened.drainMs)
+      return failWith(opened, limitReached(attempt.runId, end.reached, end), [])
+    case 'suspended': {
+      await drive.settled()
+      const outcome = await suspend(opened, end.reasons, end.resumeAt)
+      if (!outcome) drive.leave(drivenAgain(attempt, 'somebody has answered'))
+      return outcome
+    }
+    case 'again':
+      await drive.settled()
+      drive.leave(drivenAgain(attempt, `the stream of step ${end.step} broke`))
+      await sleep(attempt.clock, end.delayMs, attempt.signal).catch(() => {})
+      return undefined
+    case 'stopped':
+      await drive.settled()
+      return stop(opened, end.reason)
+  }
+}
+
+/** How streams end whose run waits. */
+const suspended = ({ runId }: Attempt, { reasons }: Outcome & { status: 'suspended' }): HoldfastError =>
+  new HoldfastError('RUN_SUSPENDED', `run "${runId}" is suspended: ${reasons.map(({ message }) => message).join('; ')}`, { runId })
+
+/** How streams end whose handler is called anew. */
+const drivenAgain = ({ runId }: Attempt, why: string): HoldfastError =>
+  new HoldfastError('STREAM_RESET', `run "${runId}": ${why}, what was shown of this stream is void`, { runId, advice: 'The handler is driven again: read the stream that it hands out then' })
 
 /** A late result that came while nobody drove the run. */
 function tellSettled(attempt: Attempt, taken: readonly NewEntry[]): void {

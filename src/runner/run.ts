@@ -31,7 +31,10 @@ export interface Run {
   readonly attempt: number
   /** Whether recorded results are still to be replayed. */
   readonly replaying: boolean
-  /** Aborts when the attempt is over: pass it on to what is not a step. */
+  /**
+   * Aborts when the run is over or waits, and when the handler is driven again: pass it on to what is not a step, and to a loop whose stream is
+   * handed out (`streamText({ abortSignal: run.signal })`).
+   */
   readonly signal: AbortSignal
   /** The model as steps of this run; the same object where the runner has neither store nor policies. */
   model<M extends LanguageModelV4>(model: M, options?: DurableModelOptions): M
@@ -77,9 +80,7 @@ export function runOf(drive: Drive): Run {
     get replaying() {
       return drive.machine.replaysLeft > 0
     },
-    get signal() {
-      return attempt.signal
-    },
+    signal: drive.signal,
     model: (model, options) => wrapModel(model, locate, options),
     tools: (tools, policies = {}, options = {}) => wrapTools(tools, policies, locate, options),
     step: <T>(name: string, options: StepOptions | (() => PromiseLike<T> | T), fn?: () => PromiseLike<T> | T) => step('step', name, options, fn),
