@@ -21,6 +21,18 @@ const leaf = fc.oneof(
   fc.int8Array(), fc.uint16Array(), fc.int32Array(), fc.float32Array(), fc.float64Array(), fc.bigInt64Array(), fc.bigUint64Array(), fc.uint8ClampedArray(),
 )
 
+/** Errors of Holdfast that somebody made their own: their code is what it was, or anything else, or not there, or not to be seen. */
+const holdfastError = (value: fc.Arbitrary<unknown>): fc.Arbitrary<Error> => fc.record({
+  code: fc.oneof(fc.constantFrom('STEP_FAILED', undefined), value), how: fc.constantFrom('set', 'delete', 'hide', 'get'), own: object(value), errors: fc.option(fc.array(value, { maxLength: 2 })),
+}).map(({ code, how, own, errors }) => {
+  const made = new HoldfastError('STEP_FAILED', 'm', { advice: 'Look' })
+  if (how === 'delete') Reflect.deleteProperty(made, 'code')
+  else Object.defineProperty(made, 'code', how === 'get' ? { get: () => code, enumerable: true } : { value: code, enumerable: how === 'set' })
+  for (const [name, item] of Object.entries(own)) if (!['code', 'name', 'message', 'stack'].includes(name)) Object.defineProperty(made, name, { value: item, enumerable: true, configurable: true, writable: true })
+  if (errors) Object.defineProperty(made, 'errors', { value: errors })
+  return made
+})
+
 const { value: storable } = fc.letrec<{ value: unknown }>((tie) => {
   const value = tie('value')
   const sparse = fc.array(fc.tuple(fc.nat(12), value), { maxLength: 3 }).map((entries) => {
@@ -69,6 +81,15 @@ describe('the codec, for any value that can be stored', () => {
         expect(isDeepStrictEqual(ordered(back), ordered(value)), stored).toBe(true)
       }
     }), { numRuns: 1000 })
+  })
+
+  it('reads back whatever it wrote of an error, however odd that is', () => {
+    fc.assert(fc.property(holdfastError(storable), (error) => {
+      const stored = JSON.stringify(encode([error, { error }]))
+      const [back] = decode(JSON.parse(stored)) as [Error & { code?: unknown }]
+      const isOwn = Object.getOwnPropertyDescriptor(error, 'code')?.enumerable === true && typeof (error as { code?: unknown }).code === 'string'
+      expect([back.message, HoldfastError.isInstance(back), encode([back, { error: back }])]).toEqual([error.message, isOwn, JSON.parse(stored)])
+    }), { numRuns: 300 })
   })
 
   it('gives a value whose canonical text is that of the original', () => {

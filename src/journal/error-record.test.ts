@@ -39,6 +39,27 @@ describe('an error comes back', () => {
     expect(Object.keys(back).sort()).toEqual(['__proto', 'code', 'limit', 'nothing'])
   })
 
+  it.each<[string, (error: HoldfastError) => unknown]>([
+    ['a number for its code', (error) => Object.assign(error, { code: 500 })],
+    ['no code', (error) => Reflect.deleteProperty(error, 'code')],
+    ['a code that is not enumerable', (error) => Object.defineProperty(error, 'code', { enumerable: false })],
+    ['a code that throws', (error) => Object.defineProperty(error, 'code', { get: () => { throw new Error('no') } })],
+  ])('as an error of its own where it was one of Holdfast and was given %s', (_, change) => {
+    const error = new HoldfastError('STEP_FAILED', 'it failed', { step: '0' })
+    change(error)
+    const back = replayed(error)
+    expect(back).toMatchObject({ name: 'HoldfastError', message: 'it failed', step: '0' })
+    expect(HoldfastError.isInstance(back)).toBe(false)
+  })
+
+  it.each<[string, () => Error]>([['a plain one', () => new Error('declined')], ['one of Holdfast', () => new HoldfastError('STEP_FAILED', 'declined')]])('with a property __proto__, and the others beside it: %s', (_, make) => {
+    const error = Object.assign(make(), { reason: 'limit' })
+    Object.defineProperty(error, '__proto__', { value: { x: 1 }, enumerable: true, configurable: true, writable: true })
+    const back = replayed({ ok: true, failures: [error] }).failures[0]!
+    expect(Object.getOwnPropertyDescriptor(back, '__proto__')?.value).toEqual({ x: 1 })
+    expect([back, HoldfastError.isInstance(back)]).toEqual([expect.objectContaining({ message: 'declined', reason: 'limit' }), HoldfastError.isInstance(error)])
+  })
+
   it('with its cause, whatever it is, and its errors', () => {
     const root = new Error('root', { cause: { status: 500n } })
     const back = replayed(new AggregateError([new TypeError('one'), 'two'], 'all', { cause: root }))

@@ -33,14 +33,18 @@ const builtIn: Readonly<Record<string, ErrorConstructor>> = {
 export const HOLDFAST_MARK = 'holdfast.error'
 const keptApart = new Set(['name', 'message', 'stack'])
 
+const ownKeys = (error: Error): string[] => Object.keys(error).filter((key) => !keptApart.has(key))
+const hiddenKeys = (error: Error): string[] => ['cause', 'errors'].filter((key) => Object.getOwnPropertyDescriptor(error, key)?.enumerable === false)
+
 /** `copy` puts a copy of the error's property `key` into an object, or does nothing where it cannot be stored. */
 export function recordError(error: Error, copy: (key: string, into: object) => void): ErrorRecord {
   const type = Object.keys(builtIn).find((name) => error instanceof builtIn[name]!)
-  const marks = marksOf(error)
-  const own = {}
+  const own: { readonly code?: unknown } = {}
   const hidden = {}
-  for (const key of Object.keys(error)) if (!keptApart.has(key)) copy(key, own)
-  for (const key of ['cause', 'errors']) if (Object.getOwnPropertyDescriptor(error, key)?.enumerable === false) copy(key, hidden)
+  for (const key of ownKeys(error)) copy(key, own)
+  for (const key of hiddenKeys(error)) copy(key, hidden)
+  // Who gave an error of Holdfast another code made it an error of their own.
+  const marks = marksOf(error).filter((mark) => mark !== HOLDFAST_MARK || typeof own.code === 'string')
   return new ErrorRecord({
     name: errorText(error, 'name') ?? 'Error',
     message: errorText(error, 'message') ?? '',

@@ -91,6 +91,13 @@ function isErrorData(data: JsonValue | undefined, at: At): boolean {
   if ((own !== undefined && !isObject(own)) || (hidden !== undefined && !isObject(hidden))) return false
   // Holdfast's own errors are made again with their code.
   if (!marked.some((mark) => at(mark) === HOLDFAST_MARK)) return true
-  const fields = at(own)
-  return isFields(fields) && isText(fields['code'])
+  return isText(fieldOf(at, own, 'code'))
+}
+
+/** Of an object, also one that is kept as a list of its entries. */
+function fieldOf(at: At, object: JsonValue | undefined, key: string): JsonValue | undefined {
+  const part = at(object)
+  if (isFields(part)) return Object.hasOwn(part, key) ? part[key] : undefined
+  const entries = Array.isArray(part) ? listAt(at, (part as readonly JsonValue[])[1]) : undefined
+  return entries?.map((entry) => listAt(at, entry)).find((entry) => at(entry?.[0]) === key)?.[1]
 }

@@ -91,8 +91,8 @@ export function checkFlat(flat: JsonValue, path: string, isHidden: (text: string
   }
 }
 
-/** An error takes three parts for one level of the value that was encoded, an object with a key `__proto__` as well. */
-const MAX_PARTS_DEEP = 3 * MAX_DEPTH + 3
+/** An object with a key `__proto__` takes three parts for one level of the value that was encoded, an error with such a key five. */
+const MAX_PARTS_DEEP = 5 * MAX_DEPTH + 3
 
 /** How many parts lie within each other. Each is passed once, however often it is referred to, and without recursion. */
 function depthOf(inside: readonly (readonly number[])[], cycle: (part: number) => Error): number {

@@ -98,10 +98,14 @@ class Walk {
     for (const key of Object.keys(source)) {
       this.#place.enter(depth, key)
       this.bytesBound += 6 * key.length + 4
-      if (key === '__proto__') this.protoKeys = true
-      setOwn(copy, key, this.take(source[key], depth + 1))
+      this.#put(copy, key, this.take(source[key], depth + 1))
     }
     return copy
+  }
+
+  #put(copy: object, key: string, value: unknown): void {
+    if (key === '__proto__') this.protoKeys = true
+    setOwn(copy, key, value)
   }
 
   #copyArray(source: unknown[], depth: number): object {
@@ -152,7 +156,7 @@ class Walk {
     return recordError(error, (key, into) => {
       try {
         this.#place.enter(depth, key)
-        setOwn(into, key, this.take(asData((error as unknown as Record<string, unknown>)[key]), depth + 1))
+        this.#put(into, key, this.take(asData((error as unknown as Record<string, unknown>)[key]), depth + 1))
       } catch {
         // Left out. What was open inside it is so no more, or a second reference to it would look like a cycle.
         for (const [object, state] of this.#seen) if (typeof state === 'number' && state > depth) this.#seen.delete(object)
