@@ -2,6 +2,10 @@ import { describe, expect, it } from 'vitest'
 import { canonical } from './canonical.ts'
 
 const withStack = (): Error => new TypeError('m')
+const itsOwnCause = (): Error => {
+  const error = new Error('m')
+  return Object.assign(error, { cause: [{ error }] })
+}
 const part = { a: 1 }
 
 describe('values that count as the same have one text', () => {
@@ -18,7 +22,9 @@ describe('values that count as the same have one text', () => {
     ['an object without prototype', Object.assign(Object.create(null), { a: 1 }), { a: 1 }],
     ['one object twice, and two that are equal', [part, part], [{ a: 1 }, { a: 1 }]],
     ['errors thrown at different places', withStack(), new TypeError('m')],
-    ['errors with different causes', new Error('m', { cause: 1 }), Object.assign(new Error('m'), { code: 'X' })],
+    ['errors with and without what cannot be stored', Object.assign(new Error('m', { cause: () => {} }), { code: 'X', socket: [[new Proxy({}, {})]] }), Object.assign(new Error('m'), { code: 'X' })],
+    ['errors whose properties stand in another order', Object.assign(new Error('m'), { a: 1, b: [2] }), Object.assign(new Error('m'), { b: [2], a: 1, c: undefined })],
+    ['an error that is its own cause, and one that is not', itsOwnCause(), new Error('m')],
   ])('%s', (_, one, other) => {
     expect(canonical(one)).toBe(canonical(other))
   })
@@ -33,6 +39,8 @@ describe('different values have different texts', () => {
     new Map(), new Set(), new Map([['a', 1]]), new Map([['a', undefined]]), new Map([[1, 'a']]), [['a', 1]], new Set(['a', 1]), new Set([['a', 1]]),
     new Uint8Array([1]), new Uint8Array([1, 0]), new Int8Array([1]), new Uint16Array([1]), new Uint8Array([1]).buffer, 'AQ==',
     new URL('https://a.b/'), new URL('https://a.b/c'), 'https://a.b/', /a/, /a/g, /b/, '/a/', new Error('a'), new TypeError('a'), new Error('b'), 'Error: a',
+    new Error('a', { cause: 1 }), new Error('a', { cause: new Error('b') }), Object.assign(new Error('a'), { code: 'X' }), Object.assign(new Error('a'), { order: 7 }), Object.assign(new Error('a'), { order: 8 }),
+    new AggregateError([1], 'a'), new AggregateError([2], 'a'), Object.assign(new Error('a'), { headers: new Headers({ a: '1' }) }),
     JSON.parse('{"__proto__":1}'), JSON.parse('{"__proto__":{"a":1}}'), { constructor: 1 }, '\ud800', '\udc00', '\ufffd', '\0', '\\u0000',
   ]
   it('pairwise, in a table', () => {

@@ -1,6 +1,6 @@
 /** A text that is the same for values that count as the same, for fingerprints. */
 import { admit, refuseCycle } from './admit.ts'
-import { errorText } from './error-record.ts'
+import { asData, errorKeys, errorText } from './error-record.ts'
 import type { Secrets } from './secrets.ts'
 import { guarded, itemSegment, keySegment, Place, Refusal, type Segment } from './value-error.ts'
 import { describe, hrefOf, type Kind } from './value-kind.ts'
@@ -13,7 +13,7 @@ const OBJECT_LENGTH = 128
 /**
  * The canonical text of a value: different for different values, and the same whatever the order of an object's keys, of a
  * Map's entries or of a Set's elements. A property that is `undefined` is absent; -0 is 0; a hole is undefined; a Buffer is a
- * Uint8Array; an error is its name and message; whether equal parts are one object does not count. Not meant to be parsed.
+ * Uint8Array; an error is what is kept of it (name, message, own properties, cause, not the stack); whether equal parts are one object does not count. Not meant to be parsed.
  *
  * @param path What the value is called in messages. Default: `value`.
  * @param secrets Their names count in place of their values.
@@ -28,6 +28,9 @@ export function canonical(value: unknown, path = 'value', secrets?: Secrets): st
   const place = new Place(path)
   return guarded(place, () => new Walk(place, secrets).write(value, 0))
 }
+
+/** A property that is undefined. */
+const ABSENT = 'undefined'
 
 class Walk {
   #length = 0
@@ -66,6 +69,7 @@ class Walk {
         const entries = [...Map.prototype.entries.call(value)]
         return `Map(${entries.map(([key, item], i) => `${part(key, keySegment(i))}:${part(item, itemSegment(i, key))}`).sort().join()})`
       }
+      case 'Error': return this.#writeError(value as Error, depth)
       default: return this.#count(leaf(value, kind, (text) => this.#text(text)))
     }
   }
@@ -81,18 +85,39 @@ class Walk {
   }
 
   #writeProperties(source: Record<string, unknown>, depth: number): string {
-    const properties: string[] = []
-    for (const [key, written] of this.#sortedKeys(source)) {
+    return this.#writeSorted(Object.keys(source), (key) => {
       this.#place.enter(depth, key)
-      const text = this.write(source[key], depth + 1)
-      if (text !== 'undefined') properties.push(this.#count(`${written}:`) + text)
+      return this.write(source[key], depth + 1)
+    })
+  }
+
+  #writeError(error: Error, depth: number): string {
+    const [name, message] = [errorText(error, 'name') ?? 'Error', errorText(error, 'message') ?? '']
+    const properties = this.#writeSorted(errorKeys(error), (key) => {
+      try {
+        this.#place.enter(depth, key)
+        return this.write(asData((error as unknown as Record<string, unknown>)[key]), depth + 1)
+      } catch (refusal) {
+        if (refusal instanceof Refusal && refusal.code === 'VALUE_TOO_LARGE') throw refusal
+        // What cannot be stored of an error is left out of its record: it does not count.
+        for (const [object, at] of this.#open) if (at > depth) this.#open.delete(object)
+        return ABSENT
+      }
+    })
+    return this.#count(`Error([${this.#text(name)},${this.#text(message)}]${properties === '{}' ? '' : `,${properties}`})`, name.length + message.length)
+  }
+
+  #writeSorted(keys: string[], write: (key: string) => string): string {
+    const properties: string[] = []
+    for (const [key, written] of this.#sorted(keys)) {
+      const text = write(key)
+      if (text !== ABSENT) properties.push(this.#count(`${written}:`) + text)
     }
     return `{${properties.join()}}`
   }
 
   /** Each with its text, by which they are sorted where a secret may be in one: its value does not count. */
-  #sortedKeys(source: object): readonly (readonly [key: string, written: string])[] {
-    const keys = Object.keys(source)
+  #sorted(keys: string[]): readonly (readonly [key: string, written: string])[] {
     if (!this.#secrets) return keys.sort().map((key) => [key, quote(key)])
     return keys.map((key) => [key, this.#text(key)] as const).sort(([, a], [, b]) => (a < b ? -1 : a > b ? 1 : 0))
   }
@@ -127,12 +152,11 @@ function scalar(value: unknown): string {
   }
 }
 
-function leaf(value: object, kind: Exclude<Kind, 'object' | 'array' | 'Map' | 'Set'>, text: (text: string) => string): string {
+function leaf(value: object, kind: Exclude<Kind, 'object' | 'array' | 'Map' | 'Set' | 'Error'>, text: (text: string) => string): string {
   switch (kind) {
     case 'Date': return `Date(${Date.prototype.getTime.call(value)})`
     case 'URL': return `URL(${text(hrefOf(value)!)})`
     case 'RegExp': return `RegExp([${text((value as RegExp).source)},${text((value as RegExp).flags)}])`
-    case 'Error': return `Error([${text(errorText(value as Error, 'name') ?? 'Error')},${text(errorText(value as Error, 'message') ?? '')}])`
     case 'ArrayBuffer': return `ArrayBuffer(${Buffer.from(value as ArrayBuffer).toString('base64')})`
     default: {
       const view = value as Uint8Array

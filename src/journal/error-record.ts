@@ -33,6 +33,8 @@ const builtIn: Readonly<Record<string, ErrorConstructor>> = {
 export const HOLDFAST_MARK = 'holdfast.error'
 const keptApart = new Set(['name', 'message', 'stack'])
 
+/** The names of what is kept of an error besides its name and message, as far as it can be stored. */
+export const errorKeys = (error: Error): string[] => [...ownKeys(error), ...hiddenKeys(error)]
 const ownKeys = (error: Error): string[] => Object.keys(error).filter((key) => !keptApart.has(key))
 const hiddenKeys = (error: Error): string[] => ['cause', 'errors'].filter((key) => Object.getOwnPropertyDescriptor(error, key)?.enumerable === false)
 
