@@ -49,3 +49,11 @@ it('comes to an end with what is endless as JSON: a list of holes, parts that sh
   expect((jsonValue(holes) as unknown[]).at(-1)).toBe('[more]')
   expect((jsonValue(shared) as unknown[]).flat(60).at(-1)).toBe('[more]')
 })
+
+it('cuts nothing that a value has itself, nor what stands behind it, however much it is', () => {
+  const holes: unknown[] = [1]
+  holes.length = 2 ** 32 - 1
+  const document = { holes, bytes: new Uint8Array(1000).fill(7), lists: Array.from({ length: 1000 }, (_, i) => [i]), status: 'completed' }
+  const { bytes, lists, status } = jsonValue(document) as { bytes: number[]; lists: number[][]; status: string }
+  expect([bytes.length, bytes.at(-1), lists.length, lists.at(-1), status]).toEqual([1000, 7, 1000, [999], 'completed'])
+})
