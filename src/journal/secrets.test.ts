@@ -111,7 +111,7 @@ describe('a URL or RegExp that holds a secret', () => {
   })
 
   it('is a text to who has not: with the name in it, it need be none', () => {
-    expect(decode(legible(record).input)).toStrictEqual({ url: 'https://{{secret:HOST|uri}}.test/a', pattern: 'x{{secret:GROUP}}+', other: value.other })
+    expect(decode(legible(record).input)).toStrictEqual({ url: 'https://{{secret:HOST|uri}}.test/a', pattern: 'x{{secret:GROUP|source}}+', other: value.other })
     expect(legible({ type: 'x', input: encode(value) })).toEqual({ type: 'x', input: encode(value) })
   })
 })

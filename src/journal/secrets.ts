@@ -5,7 +5,9 @@
 import { HoldfastError } from '../errors.ts'
 import { isPattern } from './flat-part.ts'
 import { asTexts, changeData, changeTexts, type Change } from './record-data.ts'
-import { fittingForm, FORMS, inJson, isForm, type SecretForm, type TextOf, written, writtenSafely } from './secret-forms.ts'
+import { depths, inJson, unescaped, type Unescaped } from './json-escapes.ts'
+import { DEEPEST, type Encoding, encodedAs, ENCODINGS, formNamed, nameOfForm, type SecretForm, type TextOf, written, writtenSafely } from './secret-forms.ts'
+import { formOf, type Stands, withoutOverlaps } from './secret-places.ts'
 
 /** Shorter ones occur by chance, or can be guessed from what is left around them. */
 export const MIN_SECRET_LENGTH = 8
@@ -15,11 +17,6 @@ const OPENING = '{{secret:'
 const CLOSING = '}}'
 const escaped = (text: string): string => text.replaceAll(/[\\^$.*+?()[\]{}|/-]/g, String.raw`\$&`)
 
-interface Found {
-  readonly name: string
-  readonly form: SecretForm
-}
-
 /** A record in which secrets were replaced says how their placeholders begin: in no other text of it do those characters stand. */
 interface Sealed {
   readonly secrets?: unknown
@@ -27,22 +24,26 @@ interface Sealed {
 
 export class Secrets {
   readonly #values: ReadonlyMap<string, string>
-  /** By each form of each secret. */
-  readonly #found = new Map<string, Found>()
+  /** By each text that stands for one. */
+  readonly #known = new Map<string, { readonly name: string; readonly encodings: Encoding[] }>()
   /** In a text; and in JSON text, where it is written once more. */
   readonly #inText: RegExp
   readonly #inBody: RegExp
 
   private constructor(values: ReadonlyMap<string, string>) {
     this.#values = values
-    for (const form of FORMS) {
+    for (const encoding of ENCODINGS) {
       for (const [name, value] of values) {
-        const text = written(value, form)
-        if (!this.#found.has(text)) this.#found.set(text, { name, form })
+        const text = encodedAs(value, encoding)
+        // Of "/../" and the like a URL leaves nothing that stands for it.
+        if (text.length < value.length) continue
+        const known = this.#known.get(text)
+        if (!known) this.#known.set(text, { name, encodings: [encoding] })
+        else if (known.name === name) known.encodings.push(encoding)
       }
     }
     // Where one is a part of another, the longer one is meant.
-    const texts = [...this.#found.keys()].sort((a, b) => b.length - a.length)
+    const texts = [...this.#known.keys()].sort((a, b) => b.length - a.length)
     this.#inText = new RegExp(texts.map(escaped).join('|'), 'g')
     this.#inBody = new RegExp(texts.map((text) => escaped(inJson(text))).join('|'))
   }
@@ -74,9 +75,7 @@ export class Secrets {
 
   /** Whether it holds the value of one. Which one, or undefined. */
   nameIn(text: string): string | undefined {
-    this.#inText.lastIndex = 0
-    const [match] = this.#inText.exec(text) ?? []
-    return match === undefined ? undefined : this.#found.get(match)!.name
+    return this.#find(text)[0]?.name
   }
 
   /**
@@ -84,20 +83,15 @@ export class Secrets {
    * fingerprint. The form does not: under another value, two forms may be one.
    */
   parts(text: string): readonly string[] | undefined {
-    let parts: string[] | undefined
-    let at = 0
-    for (const { 0: match, index } of text.matchAll(this.#inText)) {
-      (parts ??= []).push(text.slice(at, index), this.#found.get(match)!.name)
-      at = index + match.length
-    }
-    parts?.push(text.slice(at))
-    return parts
+    const found = this.#find(text)
+    if (found.length === 0) return undefined
+    return [...found.flatMap(({ start, name }, i) => [text.slice(found[i - 1]?.end ?? 0, start), name]), text.slice(found.at(-1)!.end)]
   }
 
   /** The record as text to be stored, with names in place of values. */
   seal(record: object): string {
     const body = JSON.stringify(record)
-    if (!this.#inBody.test(body)) return body
+    if (!this.#isIn(body)) return body
     const opening = freeOpening(body)
     const data: Change = { encoded: (value) => changeTexts(value, (text, of) => this.#replaced(text, opening, of)), text: (text) => this.#replaced(text, opening) }
     return JSON.stringify({ ...changeData(record, data), secrets: opening })
@@ -107,15 +101,42 @@ export class Secrets {
     return this.#values.get(name)
   }
 
+  /** Whether the JSON text of a record may hold one. What JSON escapes in a text that has no escapes itself, the expression has too. */
+  #isIn(body: string): boolean {
+    if (this.#inBody.test(body)) return true
+    return body.includes('\\\\') && this.#find(unescaped(body)!.text).length > 0
+  }
+
+  /** Where in a text they stand: as they are, and where its JSON escapes are read, again and again. */
+  #find(text: string): Stands[] {
+    const found: Stands[] = []
+    const origins: ((at: number) => number)[] = []
+    for (let read: string | undefined = text; read !== undefined && origins.length <= DEEPEST;) {
+      const level = origins.length
+      for (const { 0: match, index } of read.matchAll(this.#inText)) {
+        const origin = (at: number): number => origins.reduceRight((place, before) => before(place), at)
+        const { name, encodings } = this.#known.get(match)!
+        found.push({ start: origin(index), end: origin(index + match.length), name, readings: encodings.map((encoding) => ({ encoding, level })) })
+      }
+      const inner: Unescaped | undefined = unescaped(read)
+      if (inner) origins.push(inner.origin)
+      read = inner?.text
+    }
+    return origins.length === 0 ? found : withoutOverlaps(found)
+  }
+
   #replaced(text: string, opening: string, of: TextOf = 'text'): string {
-    let isJson: boolean | undefined
-    return text.replaceAll(this.#inText, (match) => {
-      const { name, form } = this.#found.get(match)!
-      // What reads the same in both forms now need not do so under another value.
-      const fitting = form === '' && of === 'text' && (isJson ??= isJsonText(text)) ? 'json' : fittingForm(this.#values.get(name)!, match, of)
-      const as = fitting ?? form
-      return opening + name + (as === '' ? '' : `|${as}`) + CLOSING
-    })
+    const found = this.#find(text)
+    if (found.length === 0) return text
+    const depth = of === 'text' ? depths(text) : () => 0
+    let shown = ''
+    let from = 0
+    for (const stands of found) {
+      const form = nameOfForm(formOf(stands, this.#values.get(stands.name)!, text.slice(stands.start, stands.end), of, depth(stands.start)))
+      shown += `${text.slice(from, stands.start)}${opening}${stands.name}${form === '' ? '' : `|${form}`}${CLOSING}`
+      from = stands.end
+    }
+    return shown + text.slice(from)
   }
 }
 
@@ -131,10 +152,10 @@ export function unsealed<R extends object>(runId: string, record: R, secrets: Se
   const missing = new Set<string>()
   const pattern = placeholders(opening)
   const unfit = new Map<string, TextOf>()
-  const put = (text: string, write: (value: string, form: SecretForm) => string = written): string => text.replaceAll(pattern, (placeholder: string, name: string, form = '') => {
-    const value = secrets?.value(name)
-    if (value === undefined || !isForm(form)) missing.add(name)
-    return value === undefined || !isForm(form) ? placeholder : write(value, form)
+  const put = (text: string, write: (value: string, form: SecretForm) => string = written): string => text.replaceAll(pattern, (placeholder: string, name: string, formName = '') => {
+    const [value, form] = [secrets?.value(name), formNamed(formName)]
+    if (value === undefined || form === undefined) missing.add(name)
+    return value === undefined || form === undefined ? placeholder : write(value, form)
   })
   const putIn = (text: string, of: TextOf, flags: string): string => {
     const whole = put(text)
@@ -150,7 +171,7 @@ export function unsealed<R extends object>(runId: string, record: R, secrets: Se
   return whole as R
 }
 
-const placeholders = (opening: string): RegExp => new RegExp(`${escaped(opening)}([A-Za-z][\\w.-]{0,63})(?:\\|(\\w+))?${escaped(CLOSING)}`, 'g')
+const placeholders = (opening: string): RegExp => new RegExp(`${escaped(opening)}([A-Za-z][\\w.-]{0,63})(?:\\|([\\w-]+))?${escaped(CLOSING)}`, 'g')
 
 /** Names of the secrets that a record holds, as it is stored. */
 export function namesIn(record: object): string[] {
@@ -183,17 +204,6 @@ function missingSecrets(runId: string, names: readonly string[]): HoldfastError 
 /** One that stands nowhere in the text yet: what looks like a placeholder by chance is none. */
 function freeOpening(body: string): string {
   for (let i = 1, opening = OPENING; ; opening = `{{secret-${++i}:`) if (!body.includes(opening)) return opening
-}
-
-/** Such as the arguments of a tool call as a model writes them. */
-function isJsonText(text: string): boolean {
-  if (!/^\s*[[{"]/.test(text)) return false
-  try {
-    JSON.parse(text)
-    return true
-  } catch {
-    return false
-  }
 }
 
 const invalid = (message: string, advice?: string): HoldfastError => new HoldfastError('INVALID_OPTIONS', message, advice === undefined ? {} : { advice })
