@@ -3,6 +3,7 @@ import { generateText, isStepCount, streamText, tool, type ToolSet } from 'ai'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { createRunner, defineAgent, HoldfastError, memoryStore, type Run, type RunnerOptions, type StampedEvent } from '../src/index.ts'
+import { decide } from '../src/runner/resolve.ts'
 import { failingOnce } from './support/failing-once.ts'
 import { testModel } from './support/model.ts'
 import { STORES, type Place } from './support/stores.ts'
@@ -157,8 +158,51 @@ it('a result of the run that is too large fails it, what was done is kept', asyn
   expect(calls).toBe(1)
 })
 
+describe('what somebody gives for a step that waits', () => {
+  const lost = (): never => { throw Object.assign(new Error('socket hang up'), { code: 'ECONNRESET' }) }
+
+  it.each<[Partial<RunnerOptions>, RegExp]>([
+    [{ maxResultBytes: 5_000 }, /^result takes 60\d\d bytes as JSON, the limit is 5000\. .*maxResultBytes/],
+    [{ maxStepBytes: 5_000 }, /^result takes 60\d\d bytes as JSON, the limit is 2952\. .*maxStepBytes/],
+  ])('as its result is refused where it is given, and used up is nothing (%j)', async (options, says) => {
+    const agent = defineAgent('a', (run) => run.step('pay', lost))
+    const runner = createRunner({ agents: [agent], store: memoryStore(), ...options, ...quick })
+    await expect(runner.run(agent, 1, { runId: 'r' })).rejects.toMatchObject({ code: 'OUTCOME_UNKNOWN' })
+    await expect(runner.resolve('r', '0', { result: big(6_000) })).rejects.toMatchObject({ code: 'VALUE_TOO_LARGE', message: expect.stringMatching(says) })
+    expect(await runner.resolve('r', '0', { result: big(2_900) }, { resume: true })).toEqual({ status: 'completed', result: big(2_900) })
+  })
+
+  it('is as large as what a runner takes that says nothing, where there is the store alone', async () => {
+    const agent = defineAgent('a', (run) => run.step('pay', lost))
+    const store = memoryStore()
+    await expect(createRunner({ agents: [agent], store, ...quick }).run(agent, 1, { runId: 'r' })).rejects.toThrow()
+    await expect(decide(store, 'r', '0', { result: big(5_000_000) }, { now: 0 })).rejects.toMatchObject({ code: 'VALUE_TOO_LARGE', message: expect.stringMatching(/the limit is 4194304/) })
+    await decide(store, 'r', '0', { result: big(3_000_000) }, { now: 0 })
+  })
+
+  it('as its arguments is refused too', async () => {
+    const pay = tool({ inputSchema: z.object({ note: z.string() }), execute: ({ note }) => note.length })
+    const agent = defineAgent('a', async (run) => {
+      const model = testModel((turn) => (turn === 0 ? { calls: [{ id: 'c', tool: 'pay', input: { note: '' } }] } : { text: 'done' }))
+      return (await generateText({ model: run.model(model), tools: run.tools({ pay }, { pay: { approval: true } }), prompt: 'go', stopWhen: isStepCount(3) })).text
+    })
+    const runner = createRunner({ agents: [agent], store: memoryStore(), maxStepBytes: 5_000, ...quick })
+    expect(await runner.run(agent, 1, { runId: 'r' })).toMatchObject({ status: 'suspended', reasons: [{ type: 'approval' }] })
+    await expect(runner.approve('r', '0/c:c', { input: { note: big(6_000) } })).rejects.toMatchObject({ code: 'VALUE_TOO_LARGE', message: expect.stringMatching(/^input takes 60\d\d bytes as JSON, the limit is 2952\. .*maxStepBytes/) })
+    expect(await runner.approve('r', '0/c:c', { input: { note: big(2_900) }, resume: true })).toMatchObject({ status: 'completed' })
+  })
+
+  it('says one thing only', async () => {
+    const agent = defineAgent('a', (run) => run.step('pay', lost))
+    const runner = createRunner({ agents: [agent], store: memoryStore(), ...quick })
+    await expect(runner.run(agent, 1, { runId: 'r' })).rejects.toThrow()
+    await expect(runner.resolve('r', '0', { result: 1, rerun: true } as never)).rejects.toMatchObject({ code: 'INVALID_OPTIONS', message: expect.stringMatching(/got \{ result, rerun \}/) })
+  })
+})
+
 it.each<[object, RegExp]>([
-  [{ maxStepBytes: 0 }, /maxStepBytes must be an integer >= 1, got 0/],
+  [{ maxStepBytes: 0 }, /maxStepBytes must be an integer >= 4096, got 0/],
+  [{ maxStepBytes: 5 }, /maxStepBytes must be an integer >= 4096, got 5\. It counts bytes/],
   [{ maxStepBytes: 1.5 }, /maxStepBytes must be an integer/],
   [{ maxResultBytes: '4 MB' }, /maxResultBytes must be a number/],
   [{ limits: { maxJournalBytes: 0 } }, /limits\.maxJournalBytes must be an integer >= 1, got 0/],

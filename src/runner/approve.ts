@@ -9,6 +9,7 @@ import { readJournal } from '../journal/read.ts'
 import type { RunRow, Store } from '../journal/store.ts'
 import { History } from '../replay/history.ts'
 import { checkAsOf, type Saying } from './resolve.ts'
+import { DEFAULT_SIZES, sizeOf } from './sizes.ts'
 
 /** A call that a run waits with, as its reason tells it. */
 export type ApprovalReason = SuspendReason & { readonly type: 'approval' }
@@ -27,9 +28,9 @@ export interface DenyInput {
   readonly by?: string
 }
 
-/** @throws HoldfastError `VALUE_NOT_STORABLE`. */
-export const approvedBy = (given: ApproveInput): ApprovalDecision =>
-  ({ type: 'approved', ...(given.by !== undefined && { by: given.by }), ...(given.input !== undefined && { input: encode(given.input, { path: 'input' }) }) })
+/** @throws HoldfastError `VALUE_NOT_STORABLE`, `VALUE_TOO_LARGE`. */
+export const approvedBy = (given: ApproveInput, sizes = DEFAULT_SIZES): ApprovalDecision =>
+  ({ type: 'approved', ...(given.by !== undefined && { by: given.by }), ...(given.input !== undefined && { input: encode(given.input, sizeOf('input', sizes)) }) })
 
 export const deniedBy = ({ reason, by }: DenyInput): ApprovalDecision => ({ type: 'denied', ...(by !== undefined && { by }), ...(reason !== undefined && { reason }) })
 

@@ -12,6 +12,7 @@ import type { RunPolicies } from '../run/attempt.ts'
 import type { StampedEvent } from '../run/events.ts'
 import { checkLimits, resolveLimits, type ResolvedLimits, type RunLimits } from '../run/limits.ts'
 import type { AnyAgent } from './agent.ts'
+import { DEFAULT_SIZES, LEAST_STEP_BYTES } from './sizes.ts'
 
 export interface RunnerOptions {
   /** The agents that this runner can start and resume, each name once. */
@@ -44,7 +45,8 @@ export interface RunnerOptions {
   readonly maxResultBytes?: number
   /**
    * Largest record of a step, bytes of its JSON: its start with the input, or its end with the result, the files that it fetched and what it asks
-   * for; so of what a model answers, too, and of the input and the result of a run. Default 16777216, or four times `maxResultBytes` where that is more.
+   * for; so of what a model answers, too, and of the input and the result of a run. Default 16777216, or four times `maxResultBytes` where that is more;
+   * at least 4096.
    */
   readonly maxStepBytes?: number
   /**
@@ -97,7 +99,7 @@ export function resolveOptions(options: RunnerOptions): ResolvedOptions {
   const { store, clock = systemClock, random = systemRandom } = options
   if (store !== undefined && typeof store.append !== 'function') throw invalid('store must be a store, such as sqliteStore("runs.db")')
   if (options.limits !== undefined) checkLimits(options.limits, 'limits', ['maxSteps', 'maxTokens', 'maxJournalBytes'])
-  const maxResultBytes = duration('maxResultBytes', options.maxResultBytes, 4 * 1024 * 1024)
+  const maxResultBytes = duration('maxResultBytes', options.maxResultBytes, DEFAULT_SIZES.maxResultBytes)
   const policies: RunPolicies = Object.freeze({
     retry: resolveRetry(options.retry),
     timeouts: resolveTimeouts(options.timeouts),
@@ -107,7 +109,7 @@ export function resolveOptions(options: RunnerOptions): ResolvedOptions {
     idleMs: duration('idleMs', options.idleMs, 500),
     replayHoldMs: duration('replayHoldMs', options.replayHoldMs, 100),
     maxResultBytes,
-    maxStepBytes: count('maxStepBytes', options.maxStepBytes, Math.max(16 * 1024 * 1024, Math.ceil(4 * maxResultBytes))),
+    maxStepBytes: count('maxStepBytes', options.maxStepBytes, Math.max(DEFAULT_SIZES.maxStepBytes, Math.ceil(4 * maxResultBytes)), LEAST_STEP_BYTES, 'It counts bytes, and a record has to hold what its step is'),
     isKept: store !== undefined,
   })
   const secrets = Secrets.of(options.secrets)
@@ -154,9 +156,9 @@ export function duration(path: string, value: number | undefined, fallback: numb
 }
 
 /** @throws HoldfastError `INVALID_OPTIONS`. */
-export function count(path: string, value: number | undefined, fallback: number): number {
+export function count(path: string, value: number | undefined, fallback: number, least = 1, advice?: string): number {
   if (value === undefined) return fallback
-  if (!Number.isInteger(value) || value < 1) throw invalid(`${path} must be an integer >= 1, got ${shown(value)}`)
+  if (!Number.isInteger(value) || value < least) throw invalid(`${path} must be an integer >= ${least}, got ${shown(value)}`, advice)
   return value
 }
 

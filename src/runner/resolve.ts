@@ -15,6 +15,7 @@ import { History } from '../replay/history.ts'
 import { turnOf } from '../replay/identity.ts'
 import { newestTaken } from '../run/inbox.ts'
 import { ownership } from '../run/lease.ts'
+import { DEFAULT_SIZES, type Sizes, sizeOf } from './sizes.ts'
 
 /** A call that a run waits with, as its reason tells it. */
 export type WaitingCall = Pick<SuspendReason & { readonly type: 'in-doubt' | 'repeat' }, 'step' | 'tool' | 'fingerprint' | 'calls'>
@@ -28,20 +29,22 @@ export interface Saying {
   readonly secrets?: Secrets | undefined
   /** Position of the newest entry that was known to who says it: nothing is said of what started, or asked, later. Default: the newest there is. */
   readonly asOf?: number | undefined
+  /** How large what is given may be. Default: that of a runner that says nothing. */
+  readonly sizes?: Sizes | undefined
 }
 
 /** Needs the store only: a person may decide where no agent is at hand. The run goes on when it is resumed. */
-export async function decide(store: Store, runId: string, asked: string | WaitingCall, input: DecisionInput, { now, secrets, asOf }: Saying): Promise<void> {
+export async function decide(store: Store, runId: string, asked: string | WaitingCall, input: DecisionInput, { now, secrets, asOf, sizes = DEFAULT_SIZES }: Saying): Promise<void> {
   const step = typeof asked === 'string' ? asked : asked?.step
   if (typeof step !== 'string') throw new HoldfastError('INVALID_OPTIONS', `resolve() takes the id of a step, or the reason of a suspended run that names one, got ${shown(asked)}`, { runId })
-  const asGiven = input === 'reuse' ? input : decisionOf(input)
+  checkDecision(input)
   const row = await store.get(runId)
   if (!row) throw new HoldfastError('UNKNOWN_RUN', `there is no run "${runId}" in this ${store.kind} store`, { runId, advice: 'Look at the list of runs' })
   checkAsOf(row, asOf)
   const { entries } = await readJournal(store, row)
   const history = new History()
   // What is to be given again is needed whole: the values of secrets in it are put in place once more.
-  for (const { entry, seq } of entries) history.apply(asGiven === 'reuse' ? unsealed(runId, entry, secrets) : entry, seq)
+  for (const { entry, seq } of entries) history.apply(input === 'reuse' ? unsealed(runId, entry, secrets) : entry, seq)
   const isDriven = !ownership(row, now).free
   // What an earlier attempt started does not run, even where this one has come to it again.
   const mayRun = ({ state, token }: Effect): boolean => isDriven && state === 'started' && token === row.token
@@ -57,8 +60,7 @@ export async function decide(store: Store, runId: string, asked: string | Waitin
     ? [step, ...question.effects].find((id) => (history.ledger.effects.get(id)?.startedSeq ?? 0) > (asOf ?? Infinity))
     : asked.calls?.find((call) => isStartedSince(history.ledger.effects.get(call.step), call))?.step
   if (again !== undefined) throw new HoldfastError('NOTHING_TO_RESOLVE', `step "${again}" of run "${runId}" has been started again since that was asked`, { runId, step, advice })
-  const decision = asGiven === 'reuse' ? reused(question, runId, step)
-    : asGiven.type === 'result' && question.kind === 'model' ? responseGiven(input, question.effect.name, runId, step, now) : asGiven
+  const decision = decisionOf(input, question, { runId, step, now, sizes })
   await refuseSettled(store, row, step, question, entries)
   const message: Message = { type: 'decision', step, effect: question.effect, fingerprint: question.fingerprint, since: asOf ?? row.lastSeq, decision }
   // A run that waits with it again has met something that was not there when that was decided.
@@ -153,19 +155,33 @@ function nothingToResolve(runId: string, step: string, status: string, open: rea
   return new HoldfastError('NOTHING_TO_RESOLVE', `step "${step}" of run "${runId}" (${status}) does not wait for a decision`, { runId, step, advice })
 }
 
-/** The caller of a model request needs a response. @throws HoldfastError `INVALID_OPTIONS`. */
-function responseGiven(input: DecisionInput, name: string, runId: string, step: string, now: number): Decision {
-  const { result } = input as { result: unknown }
+function checkDecision(input: DecisionInput): void {
+  if (input === 'rerun' || input === 'skip' || input === 'reuse') return
+  const keys = typeof input === 'object' && input !== null ? Object.keys(input) : undefined
+  if (keys?.includes('result') && keys.length === 1) return
+  throw new HoldfastError('INVALID_OPTIONS', `a decision must be "rerun", "skip", "reuse" or { result }, got ${keys ? `{ ${keys.join(', ')} }` : shown(input)}`)
+}
+
+interface Place {
+  readonly runId: string
+  readonly step: string
+  readonly now: number
+  readonly sizes: Sizes
+}
+
+/** @throws HoldfastError `INVALID_OPTIONS`, `NOTHING_TO_RESOLVE`, `VALUE_NOT_STORABLE`, `VALUE_TOO_LARGE`. */
+function decisionOf(input: DecisionInput, question: Question, place: Place): Decision {
+  if (input === 'reuse') return reused(question, place.runId, place.step)
+  if (typeof input === 'string') return { type: input }
+  const value = question.kind === 'model' ? responseGiven(input.result, question.effect.name, place) : encode(input.result, sizeOf('result', place.sizes))
+  return { type: 'result', value }
+}
+
+/** The caller of a model request needs a response. */
+function responseGiven(result: unknown, name: string, { runId, step, now, sizes }: Place): Encoded {
   const response = givenResponse(result, { id: `resolved-${step}`, timestamp: new Date(now), modelId: name.slice(name.indexOf('/') + 1) })
-  if (response) return { type: 'result', value: encode(response, { path: 'result' }) }
+  if (response) return encode(response, sizeOf('response', sizes))
   throw new HoldfastError('INVALID_OPTIONS', `the result of a model request must be a text or { content: [parts] }, got ${shown(result).slice(0, 200)}`, {
     runId, step, advice: 'Such as "the answer", or { content: [{ type: "text", text: "the answer" }] }',
   })
-}
-
-/** @throws HoldfastError `INVALID_OPTIONS`, `VALUE_NOT_STORABLE`. */
-function decisionOf(input: Exclude<DecisionInput, 'reuse'>): Decision {
-  if (input === 'rerun' || input === 'skip') return { type: input }
-  if (typeof input === 'object' && input !== null && 'result' in input) return { type: 'result', value: encode(input.result, { path: 'result' }) }
-  throw new HoldfastError('INVALID_OPTIONS', `a decision must be "rerun", "skip", "reuse" or { result }, got ${shown(input)}`)
 }

@@ -96,7 +96,7 @@ export interface Runner {
    * with what the earlier one gave. `{ result }`: it is answered with this. Of a model request (one that offers provider-executed tools) `skip` fails
    * the request: its caller is thrown `OUTCOME_UNKNOWN`, because there is no response to go on with; its `result` is a text, or `{ content }` with the parts of the response.
    * @returns With `resume: true` what `resume` gives.
-   * @throws HoldfastError `UNKNOWN_RUN`, `UNKNOWN_STEP`, `NOTHING_TO_RESOLVE`.
+   * @throws HoldfastError `UNKNOWN_RUN`, `UNKNOWN_STEP`, `NOTHING_TO_RESOLVE`, `VALUE_NOT_STORABLE`, `VALUE_TOO_LARGE`: nothing is decided then.
    */
   resolve(runId: string, step: string | WaitingCall, decision: DecisionInput, options?: SayOptions): Promise<Outcome | undefined>
   /**
@@ -104,7 +104,7 @@ export interface Runner {
    *
    * @param step The reason of the suspended run itself, or the id that it and `holdfast show` name.
    * @returns With `resume: true` what `resume` gives; else nothing is driven, the run is due.
-   * @throws HoldfastError `UNKNOWN_RUN`, `NOTHING_TO_APPROVE` (it does not wait, was answered, has expired, or is another call by now), `VALUE_NOT_STORABLE`.
+   * @throws HoldfastError `UNKNOWN_RUN`, `NOTHING_TO_APPROVE` (it does not wait, was answered, has expired, or is another call by now), `VALUE_NOT_STORABLE`, `VALUE_TOO_LARGE`.
    */
   approve(runId: string, step: string | ApprovalReason, options?: ApproveInput & SayOptions): Promise<Outcome | undefined>
   /** Refuses it: it is not called, the model is told so, with the reason. @throws HoldfastError as {@link Runner.approve}. */
@@ -214,11 +214,11 @@ class DefaultRunner implements Runner {
 
   async resolve(runId: string, step: string | WaitingCall, decision: DecisionInput, options: SayOptions = {}): Promise<Outcome | undefined> {
     checkCall('resolve', options, RESOLVE)
-    const { clock, secrets } = this.#options
+    const { clock, secrets, policies: sizes } = this.#options
     const given = copyOf(decision)
     await this.#driving.counted(async () => {
       await this.#ready()
-      await decide(this.#store, checkRunId(runId), step, given, { now: clock.now(), secrets, asOf: options.asOf })
+      await decide(this.#store, checkRunId(runId), step, given, { now: clock.now(), secrets, asOf: options.asOf, sizes })
     })
     const { resume, asOf: _asOf, ...call } = options
     return resume ? this.resume(runId, call) : undefined
@@ -227,7 +227,7 @@ class DefaultRunner implements Runner {
   async approve(runId: string, step: string | ApprovalReason, options: ApproveInput & SayOptions = {}): Promise<Outcome | undefined> {
     checkCall('approve', options, APPROVE)
     const { input, by, ...call } = options
-    return this.#answer(runId, step, approvedBy({ ...(input !== undefined && { input }), ...(by !== undefined && { by }) }), call)
+    return this.#answer(runId, step, approvedBy({ ...(input !== undefined && { input }), ...(by !== undefined && { by }) }, this.#options.policies), call)
   }
 
   async deny(runId: string, step: string | ApprovalReason, options: DenyInput & SayOptions = {}): Promise<Outcome | undefined> {
