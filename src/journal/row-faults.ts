@@ -1,6 +1,6 @@
 /** What is wrong with the row of a run. */
 import type { Entry } from './entry.ts'
-import type { RunRow } from './store.ts'
+import type { RunRow, RunStatus } from './store.ts'
 
 /** What the row of a run says besides its journal, and must not say otherwise: nothing protects it by a checksum. */
 export function rowFaults(row: RunRow, entries: readonly Entry[]): string[] {
@@ -16,13 +16,29 @@ export function rowFaults(row: RunRow, entries: readonly Entry[]): string[] {
   differs('agent', row.agent, created.agent)
   differs('threadId', row.threadId, created.threadId ?? null)
   differs('createdAt', row.createdAt, created.at)
-  if (row.token < token) faults.push(`the run's row says token ${row.token}, the journal has an attempt with ${token}`)
+  const tokenIs = tokenFault(row.token)
+  if (tokenIs !== undefined) faults.push(tokenIs)
+  else if (row.token < token) faults.push(`the run's row says token ${row.token}, the journal has an attempt with ${token}`)
   if (row.lastSeq < entries.length) faults.push(`the run's row knows of ${row.lastSeq} entries, the journal has ${entries.length}: nothing can be written behind them`)
   // Between its end and its row's an attempt may have died; the next one mends that.
   if (row.status === 'completed' || row.status === 'cancelled') differs('status', row.status, ended ?? 'not ended')
+  if (row.status === 'failed' || row.status === 'suspended') differs('status', row.status, leftAs(entries))
   if (row.owner !== null && !isOwner(row.owner)) faults.push(`the run's row names an owner that is none: ${JSON.stringify(row.owner.slice(0, 60))}; until its lease ends the run counts as driven`)
   if (row.leaseUntil - row.updatedAt > LONGEST_LEASE_MS) faults.push(`the run's row says that its lease ends in the year ${yearOf(row.leaseUntil)}; until then the run counts as driven`)
   return faults
+}
+
+/** What is wrong with a fencing token that an attempt would raise; undefined: nothing. */
+export const tokenFault = (token: number): string | undefined =>
+  token >= 0 && Number.isSafeInteger(token + 1) ? undefined : `the run's row says token ${token}, which no attempt can raise`
+
+/** How the newest attempt that came to any step left the run. One that was opened and not begun, since something was in its way, left it as it was. */
+function leftAs(entries: readonly Entry[]): RunStatus {
+  const left = entries.findLastIndex(({ type }) => type === 'run-ended' || type === 'suspended' || type === 'salvaged')
+  const begun = entries.findLastIndex(({ type }) => type === 'attempt-started')
+  if (left < begun && entries.slice(begun).some(({ type }) => type === 'step-started' || type === 'step-ended')) return 'running'
+  const entry = entries[left]
+  return entry === undefined ? 'running' : entry.type === 'run-ended' ? entry.status : 'suspended'
 }
 
 /** Far beyond what anybody gives: it is renewed while its owner lives. */

@@ -1,4 +1,5 @@
 /** The store contract: what a run's journal needs of a place that keeps it. A port; the stores implement it. */
+import type { HoldfastError } from '../errors.ts'
 
 export type RunStatus = 'running' | 'suspended' | 'completed' | 'failed' | 'cancelled' | 'stalled'
 
@@ -95,6 +96,8 @@ export interface RunFilter {
   readonly dueBy?: number
   /** At most this many, newest `updatedAt` first (ties: runId ascending). Default 100. */
   readonly limit?: number
+  /** Told of each row that cannot be read (`STORE_CORRUPT`), which is left out. Default: the first one is thrown. */
+  readonly onDamaged?: (error: HoldfastError) => void
 }
 
 /**

@@ -65,8 +65,22 @@ describe('verifyRun', () => {
     ['createdAt', { createdAt: 5 }, `the run's row says createdAt 5, the journal ${ENTRIES[0]!.at}`],
     ['token', { token: 3 }, `the run's row says token 3, the journal has an attempt with 4`],
     ['status', { status: 'cancelled' }, `the run's row says status "cancelled", the journal "completed"`],
+    ['token that nothing can follow', { token: 2 ** 53 - 1 }, `the run's row says token 9007199254740991, which no attempt can raise`],
+    ['token below zero', { token: -1 }, `the run's row says token -1, which no attempt can raise`],
+    ['failure', { status: 'failed' }, `the run's row says status "failed", the journal "completed"`],
+    ['wait', { status: 'suspended' }, `the run's row says status "suspended", the journal "completed"`],
   ])('finds a row that says another %s than the journal', (_, row, message) => {
     expect(found(ROWS, row)).toEqual([[null, 'row', message]])
+  })
+
+  it('finds the row of a killed run that says it had ended, and none wrong that an attempt left as it was which came to no step', () => {
+    const [created, started, step] = ['run-created', 'attempt-started', 'step-ended'].map((type) => ENTRIES.find((entry) => entry.type === type)!) as [Entry, Entry, Entry]
+    const failed: Entry = { type: 'run-ended', status: 'failed', at: 1 }
+    const says = (entries: Entry[], status: RunRow['status']): unknown[] => found(chained(entries), { status, lastSeq: entries.length }).map((finding) => (finding as unknown[])[2])
+    for (const status of ['failed', 'suspended'] as const) expect(says([created, started, step], status)).toEqual([`the run's row says status "${status}", the journal "running"`])
+    expect(says([created, started, step, failed, { ...started, attempt: 2 } as Entry, step], 'failed')).toEqual([`the run's row says status "failed", the journal "running"`])
+    expect(says([created, started, step, failed], 'failed')).toEqual([])
+    expect(says([created, started, step, failed, { ...started, attempt: 2 } as Entry], 'failed')).toEqual([])
   })
 
   it.each<[string, InboxMessage[], unknown[]]>([

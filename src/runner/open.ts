@@ -6,6 +6,7 @@ import { FORMAT, type Entry, type LimitsRecord, type RunCreated } from '../journ
 import { fingerprint } from '../journal/fingerprint.ts'
 import { readMessage, writeMessage } from '../journal/message.ts'
 import { bytesOf, readInbox, readJournal } from '../journal/read.ts'
+import { tokenFault } from '../journal/row-faults.ts'
 import { unsealed, type Secrets } from '../journal/secrets.ts'
 import type { RunRow, Store } from '../journal/store.ts'
 import { Writer, type NewEntry } from '../journal/writer.ts'
@@ -87,6 +88,8 @@ export async function open(store: Store, options: ResolvedOptions, request: Requ
     if (request.redo !== undefined) redone(historyOf(entries), runId, request.redo)
     // What is damaged, or needs a secret that is not there, is not begun with.
     for (const message of await readInbox(store, row, newestTaken(entries))) unsealed(runId, readMessage(runId, message), options.secrets)
+    const fault = tokenFault(row.token)
+    if (fault !== undefined) throw new HoldfastError('STORE_CORRUPT', `run "${runId}": ${fault}`, { runId, advice: 'Its row is damaged, its journal is whole: holdfast salvage makes the row anew' })
     const lost: { attempt?: Attempt; error?: HoldfastError } = {}
     const onLost = (error: HoldfastError): void => {
       lost.error = error

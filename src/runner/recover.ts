@@ -65,11 +65,12 @@ export function waitsSince(row: RunRow, now: number, leaseMs: number): number | 
   return row.updatedAt
 }
 
-/** All of them, those that wait longest first. */
-export async function findRecoverable({ store, clock, leaseMs, ready, hasAgent, isDriven }: Recovering): Promise<readonly string[]> {
+/** All of them, those that wait longest first. `onDamaged`: told of each row that cannot be read; it keeps no other run from being found. */
+export async function findRecoverable({ store, clock, leaseMs, ready, hasAgent, isDriven }: Recovering, onDamaged: (runId: string, error: HoldfastError) => void): Promise<readonly string[]> {
   await ready()
   const now = clock.now()
-  const rows = [...(await store.list({ status: ['running'], limit: Infinity })), ...(await store.list({ dueBy: now, limit: Infinity }))]
+  const all = { limit: Infinity, onDamaged: (error: HoldfastError) => onDamaged(error.runId ?? '', error) }
+  const rows = [...(await store.list({ status: ['running'], ...all })), ...(await store.list({ dueBy: now, ...all }))]
   const since = new Map<string, number>()
   for (const row of rows) {
     const from = hasAgent(row.agent) && !isDriven(row.runId) ? waitsSince(row, now, leaseMs) : undefined
@@ -103,7 +104,7 @@ export async function recoverOne(host: Recovering, runId: string, options: Drive
 export async function sweep(host: Recovering, { concurrency = DEFAULT_CONCURRENCY, onEvent, signal: drain }: RecoverOptions): Promise<readonly Recovered[]> {
   const recovered: Recovered[] = []
   const slots = new Slots(concurrency)
-  for (const runId of await findRecoverable(host)) {
+  for (const runId of await findRecoverable(host, (id, error) => recovered.push({ runId: id, error }))) {
     await slots.free()
     if (drain?.aborted) break
     slots.take(runId, async () => {

@@ -62,8 +62,9 @@ export class Recovery {
   async #sweep(): Promise<void> {
     const { signal } = this.#stopping
     let found: readonly string[]
+    const damaged = new Map<string, unknown>()
     try {
-      found = await findRecoverable(this.#host)
+      found = await findRecoverable(this.#host, (runId, error) => damaged.set(runId, error))
       this.#blind.clear()
     } catch (error) {
       if (signal.aborted) return
@@ -71,9 +72,11 @@ export class Recovery {
       this.#blind.add(codeOf(error))
       return
     }
-    this.#forgetAllBut(new Set(found))
+    this.#forgetAllBut(new Set([...found, ...damaged.keys()]))
+    const rests = (runId: string): boolean => (this.#rests.get(runId)?.until ?? 0) > this.#host.clock.now()
+    for (const [runId, error] of damaged) if (!rests(runId)) this.#failed(runId, error)
     for (const runId of found) {
-      if (this.#slots.has(runId) || (this.#rests.get(runId)?.until ?? 0) > this.#host.clock.now()) continue
+      if (this.#slots.has(runId) || rests(runId)) continue
       await this.#slots.free()
       if (signal.aborted) return
       this.#slots.take(runId, () => this.#drive(runId))

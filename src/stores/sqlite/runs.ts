@@ -1,11 +1,12 @@
 /** Runs as a whole: create, list, lease, remove. */
+import { HoldfastError } from '../../errors.ts'
 import type { NewRun, RunFilter, RunRow, TakeLease } from '../../journal/store.ts'
 import { checkFirstEntries, firstRow } from '../append.ts'
 import type { Connection } from './connection.ts'
 import { insertEntries } from './journal.ts'
 import type { StoredRow } from './row.ts'
-import { findRun, insertRun, toRow, updateRun } from './row.ts'
-import { toBytes } from './text.ts'
+import { damagedRow, findRun, insertRun, toRow, updateRun } from './row.ts'
+import { fromBytes, toBytes } from './text.ts'
 
 export function createRun(connection: Connection, run: NewRun): boolean {
   checkFirstEntries(run)
@@ -34,7 +35,7 @@ export function removeRun({ sql }: Connection, runId: string, now: number): bool
   return sql('DELETE FROM runs WHERE run_id = ? AND (owner IS NULL OR lease_until <= ?)').run(toBytes(runId), now).changes > 0
 }
 
-export function listRuns({ sql }: Connection, { agent, status, threadId, dueBy, limit = 100 }: RunFilter): RunRow[] {
+export function listRuns({ sql }: Connection, { agent, status, threadId, dueBy, limit = 100, onDamaged }: RunFilter): RunRow[] {
   const terms: string[] = []
   const values: (string | number | Uint8Array)[] = []
   const where = (term: string, ...given: (string | number | Uint8Array)[]): void => {
@@ -46,7 +47,23 @@ export function listRuns({ sql }: Connection, { agent, status, threadId, dueBy, 
   if (status !== undefined) where(`status IN (${status.map(() => '?').join(', ')})`, ...status)
   if (dueBy !== undefined) where(`status = 'suspended' AND resume_at <= ?`, dueBy)
   const filter = terms.length > 0 ? `WHERE ${terms.join(' AND ')}` : ''
-  const rows = sql(`SELECT * FROM runs ${filter} ORDER BY updated_at DESC, run_id LIMIT ?`)
-    .all(...values, Number.isFinite(limit) ? limit : -1) as StoredRow[]
-  return rows.map(toRow)
+  const select = (columns: string): unknown[] => sql(`SELECT ${columns} FROM runs ${filter} ORDER BY updated_at DESC, run_id LIMIT ?`).all(...values, Number.isFinite(limit) ? limit : -1)
+  try {
+    return (select('*') as StoredRow[]).map(toRow)
+  } catch (error) {
+    if (!onDamaged || !isOfRow(error)) throw error
+  }
+  // One by one: a number that JavaScript does not have ends the reading of all.
+  return (select('key, run_id') as Pick<StoredRow, 'key' | 'run_id'>[]).flatMap(({ key, run_id }) => {
+    try {
+      return [toRow(sql('SELECT * FROM runs WHERE key = ?').get(key) as StoredRow)]
+    } catch (error) {
+      if (!isOfRow(error)) throw error
+      onDamaged(HoldfastError.isInstance(error) ? error : damagedRow('it holds a number that is too large', fromBytes(run_id)))
+      return []
+    }
+  })
 }
+
+/** Not of the file as a whole. */
+const isOfRow = (error: unknown): boolean => (HoldfastError.isInstance(error) ? error.code === 'STORE_CORRUPT' : (error as { code?: unknown }).code === 'ERR_OUT_OF_RANGE')
