@@ -1,5 +1,6 @@
 /** A call of the program, as the oracle knows it: by its position, over all attempts. */
 import type { Behaviour } from './program.ts'
+import type { Arguments } from './scripted-model.ts'
 import type { Session } from './session.ts'
 
 export interface CallSpec {
@@ -23,8 +24,20 @@ export interface CallSpec {
   readonly drifting?: string
   /** How many calls stand at this position and cannot be told apart. Default 1. */
   readonly twins?: number
+  /** Somebody has to agree to it first. */
+  readonly approval?: Approval
   /** It says nothing of what it asks: after a live result it does not replay (R5). */
   readonly blind?: boolean
+}
+
+/** What the person says who is asked about a call, and what its tool says of it. */
+export interface Approval {
+  /** What the condition of its tool says: `false`, it needs none. */
+  readonly needed: boolean
+  /** As the model asked for it. */
+  readonly asked: Arguments
+  /** With which arguments it is made; undefined: it is denied, or nobody answers in time. */
+  readonly made: Arguments | undefined
 }
 
 /** Its code was called, or a request reached the model. */
@@ -80,6 +93,12 @@ export class Call {
   lateIn: Session | undefined
   lateAt = 0
   outcome: string | undefined
+  /** Somebody is about to say what they say of it: it may have arrived; and has said it. */
+  answering = 0
+  isAnswered = false
+  /** The questions about it, by their positions in the journal, and when it was first asked for. */
+  readonly questions = new Set<number>()
+  firstAskedAt = 0
 
   constructor(spec: CallSpec) {
     this.spec = spec
@@ -88,6 +107,10 @@ export class Call {
   /** When its newest result came about: its record may be there although its end was not announced. */
   get cameAbout(): number {
     return Math.max(this.endedAt, this.startedAt)
+  }
+
+  get mayBeAnswered(): boolean {
+    return this.answering > 0 || this.isAnswered
   }
 
   /** Certain only: its caller was told so, or its process was killed inside its code. */
@@ -115,8 +138,13 @@ export class Call {
 export const isTwin = (a: CallSpec, b: CallSpec): boolean =>
   a.what !== undefined && a.what === b.what && a.effect === b.effect && (a.keyed === true || JSON.stringify(a.input) === JSON.stringify(b.input))
 
+/** What the caller of a call is told that was denied. */
+export const DENIED = '!APPROVAL_DENIED'
+
 /** Whether a call came out as it does when nothing disturbs it. */
-export function isNatural({ repeatable, does = 'ok', position }: CallSpec, outcome: string): boolean {
+export function isNatural({ repeatable, does = 'ok', position, approval }: CallSpec, outcome: string): boolean {
+  const isDenied = approval?.needed === true && approval.made === undefined
+  if (isDenied || outcome === DENIED) return isDenied && outcome === DENIED
   if (repeatable) return true
   switch (does) {
     case 'ok': return outcome.includes(JSON.stringify(position))

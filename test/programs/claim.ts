@@ -31,6 +31,7 @@ export async function claimed<T>(
   const { world } = session
   const { position } = spec
   const call = world.claim(spec)
+  call.firstAskedAt ||= session.timeline.now()
   // Its record may be there although its end was not announced any more.
   const since = call.endedAt || call.startedAt
   if (spec.blind && since > 0 && line.newest > since) {
@@ -73,6 +74,7 @@ export async function claimed<T>(
 /** `isAbandoned`: the code that asks is that of a step which is no longer waited for. */
 function isExpected({ code }: HoldfastError, { zombie, world }: Session, position: string, isAbandoned: boolean): boolean {
   if (EXPECTED.has(code) || zombie) return true
+  if (code === 'APPROVAL_DENIED') return world.get(position)!.spec.approval !== undefined
   if (code === 'BRANCH_ENDED') return isAbandoned || world.hasLost(position)
   return code === 'AMBIGUOUS_STEP' && world.loose
 }

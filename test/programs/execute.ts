@@ -4,6 +4,7 @@ import { createRunner, HoldfastError, memoryStore } from '../../src/index.ts'
 import type { AttemptSummary, Outcome, Runner, StampedEvent, Store } from '../../src/index.ts'
 import { TOOL_MS } from './effect.ts'
 import { agentOf, ProgramError } from './interpret.ts'
+import { answerQuestion, isApproval } from './approver.ts'
 import { settle } from './person.ts'
 import { position } from './position.ts'
 import type { Disturbance, Program } from './program.ts'
@@ -33,6 +34,7 @@ export interface Execution {
   /** Crossings of the first attempt. */
   readonly crossings: number
   readonly decisions: number
+  readonly answers: number
   readonly log: readonly string[]
 }
 
@@ -67,6 +69,7 @@ export async function execute(program: Program): Promise<Execution> {
     unstable: world.loose,
     crossings,
     decisions: world.decisions,
+    answers: world.answers,
     log: world.log,
   })
 
@@ -85,6 +88,11 @@ export async function execute(program: Program): Promise<Execution> {
     if (later) session.meanwhile(1 + Math.floor(random() * 60), later)
     later = undefined
     runner = runnerOf(session, storeOf(session, store, deadOwners))
+    const asking = session
+    const approver = createRunner({ agents: [], store, clock: timeline.clock })
+    session.onQuestion = (question) => {
+      if (random() < 0.3) asking.meanwhile(asking.crossings + 1 + Math.floor(random() * 20), () => void answerQuestion({ runner: approver, runId: RUN_ID, session: asking, late: true }, question))
+    }
     const { owner } = world
     const wasOver = owner?.isOver === true && program.attempts.every(({ pause }) => pause === undefined)
     const ended = await attempt(session, runner)
@@ -178,6 +186,7 @@ function observe(session: Session, event: StampedEvent): void {
     session.steps.set(event.step, at)
   }
   if (event.type === 'step-waiting') world.log.push(`${session.name} ${at} (${event.step}) waits: ${event.reason.message.slice(0, 120)}`)
+  if (event.type === 'step-waiting' && isApproval(event.reason)) session.onQuestion(event.reason)
   if (event.type === 'step-finished' && at !== undefined) world.announce(session, at)
   if (event.type === 'step-finished' || event.type === 'step-replayed') session.tell(event.type, event.step)
   if (event.type === 'attempt-ended') checkSummary(session, event.summary)

@@ -1,5 +1,6 @@
 /** Makes random programs: the same seed, the same program. */
 import { seededRandom, type Random } from '../../src/core/random.ts'
+import { gated } from './gates.ts'
 import { toldApart } from './told-apart.ts'
 import type { Behaviour, CallNode, Disturbance, Node, Program, ReadNode, StepNode, ToolName, Turn, Via } from './program.ts'
 
@@ -8,7 +9,7 @@ export const seedOf = (series: number, k: number): number => series * 1_000_000 
 
 export function generate(seed: number): Program {
   const maker = new Maker(seededRandom(seed * 7919 + 13))
-  return maker.program(seed)
+  return gated(maker.program(seed), seededRandom(seed * 104_729 + 31))
 }
 
 /** What a program may be made of; each program uses some of it only, so that what it uses meets often. */

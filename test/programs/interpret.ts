@@ -6,6 +6,7 @@ import type { Place } from './place.ts'
 import { Line } from './position.ts'
 import type { Node, RacerNode, ReadNode, StepNode } from './program.ts'
 import { watchedModel, watchedTools } from './requests.ts'
+import type { Arguments } from './scripted-model.ts'
 import { never, type Session } from './session.ts'
 import { askStep } from './steps.ts'
 import { outputOf, partsOf } from './tools.ts'
@@ -43,7 +44,7 @@ async function evaluate(place: Place, node: Node): Promise<unknown> {
       })
     case 'loop': {
       const model = watchedModel(place, node.bound)
-      const tools = watchedTools(place, node, () => model.asked - 1, (part, position) => runPart(session, part, position, line))
+      const tools = watchedTools(place, node, () => model.asked - 1, (input, position) => runPart(session, input, position, line))
       const script = node.drifts ? `${node.script} in attempt ${session.number}` : node.script
       return ask(() => runLoop(node.via, { model, tools, system: systemOf(place, 'helper'), script }))
     }
@@ -197,12 +198,12 @@ function agent(place: Place, name: string, key: number | undefined, node: Node):
   return ask(() => claimed(session, line, spec, asked, ({ of }) => (of === path ? undefined : `answered with that of ${of}`)))
 }
 
-async function runPart(session: Session, part: string, position: string, parent: Line): Promise<unknown> {
+async function runPart(session: Session, input: Arguments, position: string, parent: Line): Promise<unknown> {
   const { world, program } = session
   const start = world.start(session, position, undefined)
   const line = new Line(parent)
-  const value = await evaluate({ session, run: currentRun()!, path: `${position}.in`, line }, partsOf(program).get(part)!)
+  const value = await evaluate({ session, run: currentRun()!, path: `${position}.in`, line }, partsOf(program).get(input.part!)!)
   line.close()
   start.over = true
-  return { ...outputOf(position, world.get(position)!.spec.input), value }
+  return { ...outputOf(position, input), value }
 }

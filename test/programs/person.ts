@@ -1,5 +1,6 @@
 /** Whoever answers for a run that waits: decides at random, knowing what the outside world knows. */
 import { HoldfastError, type DecisionInput, type Runner, type SuspendReason } from '../../src/index.ts'
+import { answerQuestion, isApproval } from './approver.ts'
 import { outputOf } from './tools.ts'
 import type { Session } from './session.ts'
 import type { Call } from './call.ts'
@@ -22,7 +23,9 @@ export interface Asked {
 }
 
 /** Decides about what the run waits for. */
-export async function settle({ runner, runId, session, reasons, random, all, late }: Asked): Promise<void> {
+export async function settle(asked: Asked): Promise<void> {
+  const { runner, runId, session, reasons, random, all, late } = asked
+  for (const reason of reasons.filter(isApproval)) if (all || random() >= 0.3) await answerQuestion(asked, reason)
   const questions = reasons.filter(isQuestion)
   const refused: string[] = []
   let settled = 0

@@ -36,6 +36,14 @@ export type ToolName =
   /** Composite: runs a part of the program. */
   | 'team'
 
+/** Whether somebody has to agree to a call before it is made, and what they say. The call's arguments hold it. */
+export interface Gate {
+  /** What the condition of its tool says of it; `throws`: it fails, so somebody has to agree. */
+  readonly when: boolean | 'throws'
+  /** `change`: it is made with other arguments. `lapse`: nobody answers, until its time is over; where there is no such time, they deny it. */
+  readonly answer: 'approve' | 'change' | 'deny' | 'lapse'
+}
+
 export interface CallNode {
   readonly tool: ToolName
   /** Call id; may repeat within a response and over responses. */
@@ -44,6 +52,7 @@ export interface CallNode {
   readonly does: Behaviour
   /** For `team`: what it runs. */
   readonly inside?: Node
+  readonly gate?: Gate
 }
 
 /** One response of the scripted model. After the last one it answers without calls. */
@@ -153,6 +162,8 @@ export interface Program {
   readonly onConfigChange?: 'replay' | 'diverge'
   /** What becomes of doubts whose tool or step does not say. */
   readonly onIncompleteTool?: 'rerun' | 'skip'
+  /** How long somebody has to agree to a call, ms. Default: for ever. */
+  readonly expiresAfterMs?: number
   readonly node: Node
   /** What the model answers, by the first message of the conversation. */
   readonly scripts: Readonly<Record<string, readonly Turn[]>>

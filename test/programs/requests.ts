@@ -2,6 +2,7 @@
 import type { LanguageModelV4, LanguageModelV4CallOptions, LanguageModelV4StreamPart } from '@ai-sdk/provider'
 import type { ToolExecutionOptions, ToolSet } from 'ai'
 import { durable, durableTools } from '../../src/index.ts'
+import { approvalOf, madeWith } from './approval.ts'
 import { claimed } from './claim.ts'
 import type { Place } from './place.ts'
 import type { ToolName } from './program.ts'
@@ -105,7 +106,7 @@ export function watchedTools(
   place: Place,
   { bound, drifts }: { readonly bound: boolean; readonly drifts?: boolean },
   turn: () => number,
-  runPart: (part: string, position: string) => Promise<unknown>,
+  runPart: (input: Arguments, position: string) => Promise<unknown>,
 ): ToolSet {
   const { session, run, path, line } = place
   const { tools, policies } = toolsOf(session, runPart)
@@ -117,18 +118,20 @@ export function watchedTools(
       const nth = occurrences.get(call) ?? 0
       occurrences.set(call, nth + 1)
       const position = `${call}:${nth}`
-      const rule = ruleOf(session.program, name as ToolName, input)
-      const spec: CallSpec = { position, kind: 'tool', what: name, ...rule, input, does: input.does, ...(drifts && { drifting: path }) }
+      const approval = approvalOf(input)
+      const made = madeWith(session.world.get(position), input)
+      const rule = ruleOf(session.program, name as ToolName, made)
+      const spec: CallSpec = { position, kind: 'tool', what: name, ...rule, input: made, does: input.does, ...(drifts && { drifting: path }), ...(approval && { approval }) }
       const ask = (): Promise<unknown> => (tool.execute as unknown as (input: unknown, options: unknown) => Promise<unknown>)(input, options)
-      return claimed(session, line, spec, ask, (value) => mistakenFor(position, input, value, session.world.allowedAnswers(position)))
+      return claimed(session, line, spec, ask, (value) => mistakenFor(position, [input, approval?.made], value, session.world.allowedAnswers(position)))
     }
     return [name, { ...tool, execute } as ToolSet[string]]
   }))
 }
 
-function mistakenFor(position: string, input: unknown, value: unknown, allowed: ReadonlySet<string>): string | undefined {
+function mistakenFor(position: string, inputs: readonly unknown[], value: unknown, allowed: ReadonlySet<string>): string | undefined {
   const { of, input: answered } = value as { of?: string; input?: unknown }
-  if (of === position && JSON.stringify(answered) === JSON.stringify(input)) return undefined
+  if (of === position && inputs.some((input) => JSON.stringify(answered) === JSON.stringify(input))) return undefined
   if (of !== undefined && allowed.has(of)) return undefined
   return `answered with ${JSON.stringify(value)}`
 }

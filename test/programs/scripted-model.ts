@@ -6,7 +6,7 @@ import type {
 } from '@ai-sdk/provider'
 import { createHash } from 'node:crypto'
 import { position } from './position.ts'
-import type { Behaviour, CallNode, Program, Turn } from './program.ts'
+import type { Behaviour, CallNode, Gate, Program, Turn } from './program.ts'
 import { never, type Session } from './session.ts'
 
 export const digest = (value: unknown): string => createHash('sha1').update(JSON.stringify(value) ?? 'undefined').digest('hex').slice(0, 8)
@@ -38,14 +38,16 @@ export interface Arguments {
   readonly seen?: string
   /** Of `team`: which part of the program it runs. */
   readonly part?: string
+  readonly gate?: Gate
 }
 
 /** A tool is told in its arguments how to behave. */
-const argumentsOf = ({ arg, does, inside }: CallNode, seen: string | undefined): Arguments => ({
+const argumentsOf = ({ arg, does, inside, gate }: CallNode, seen: string | undefined): Arguments => ({
   arg,
   does,
   ...(seen !== undefined && { seen }),
   ...(inside && { part: digest(inside) }),
+  ...(gate && { gate }),
 })
 
 /** What of a message tells it apart. */

@@ -3,6 +3,7 @@
  * does nothing any more: what it was about to do does not happen, what it waits for does not return.
  */
 import type { Clock } from '../../src/core/clock.ts'
+import type { ApprovalReason } from '../../src/index.ts'
 import { seededRandom, type Random } from '../../src/core/random.ts'
 import type { Disturbance, Program } from './program.ts'
 import type { Timeline } from './timeline.ts'
@@ -43,6 +44,8 @@ export class Session {
   killedAt: string | undefined
   /** Told when it is to be closed. */
   onClose: () => void = () => {}
+  /** Told when it asks somebody whether a call may be made. */
+  onQuestion: (question: ApprovalReason) => void = () => {}
   /** Positions whose code ran in this process. */
   readonly live = new Set<string>()
   /** Positions whose code was about to be called when the process was paused: that it still is called is what nobody can keep it from (R18). */

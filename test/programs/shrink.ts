@@ -40,7 +40,7 @@ async function withOtherKill(program: Program, fails: (candidate: Program) => Pr
 }
 
 function* candidates(program: Program): Iterable<Program> {
-  yield* without(program, 'onIncompleteTool', 'hasty')
+  yield* without(program, 'onIncompleteTool', 'hasty', 'expiresAfterMs')
   for (const attempts of shorterLists(program.attempts, smallerDisturbances)) yield { ...program, attempts }
   for (const node of smallerNodes(program.node)) yield { ...program, node }
   for (const [name, turns] of Object.entries(program.scripts)) {
@@ -80,6 +80,9 @@ function* smallerTurns(turn: Turn): Iterable<Turn> {
 
 function* smallerCalls(call: CallNode): Iterable<CallNode> {
   if (call.does !== 'ok') yield { ...call, does: 'ok' }
+  yield* without(call, 'gate')
+  if (call.gate && call.gate.when !== true) yield { ...call, gate: { ...call.gate, when: true } }
+  if (call.gate && call.gate.answer !== 'approve') yield { ...call, gate: { ...call.gate, answer: 'approve' } }
   if (call.inside) for (const inside of smallerNodes(call.inside)) yield { ...call, inside }
 }
 

@@ -1,5 +1,5 @@
 /** Small programs, each about one thing: small enough to be killed at every crossing in turn. */
-import type { Behaviour, CallNode, Disturbance, Node, Program, ReadNode, StepNode, ToolName, Turn, Via } from './program.ts'
+import type { Behaviour, CallNode, Disturbance, Gate, Node, Program, ReadNode, StepNode, ToolName, Turn, Via } from './program.ts'
 
 const step = (name: string, rest: Partial<StepNode> = {}): StepNode => ({ type: 'step', name, idempotent: false, does: 'ok', ...rest })
 const read = (name: string, rest: Partial<ReadNode> = {}): ReadNode => ({ type: 'read', name, does: 'ok', ...rest })
@@ -7,6 +7,7 @@ const seq = (...nodes: Node[]): Node => ({ type: 'seq', nodes })
 const branches = (...nodes: Node[]): Node => ({ type: 'branches', nodes })
 const loop = (script: string, via: Via = 'hand'): Node => ({ type: 'loop', script, via, bound: true })
 const call = (tool: ToolName, id: string, does: Behaviour = 'ok', inside?: Node): CallNode => ({ tool, id, arg: 1, does, ...(inside && { inside }) })
+const gated = (node: CallNode, answer: Gate['answer'] = 'approve', when: Gate['when'] = true): CallNode => ({ ...node, gate: { when, answer } })
 const turn = (...calls: CallNode[]): Turn => ({ calls, dependent: false })
 
 const program = (node: Node, scripts: Program['scripts'] = {}, ...attempts: Disturbance[]): Program => ({ seed: 1, node, scripts, attempts })
@@ -75,6 +76,21 @@ export const SMALL: Readonly<Record<string, Program>> = {
     { a: [{ ...turn(call('look', 'x'), call('team', 'y', 'ok', read('load')), call('pay', 'z')), fickle: true }] },
     { refuse: [3] },
   ),
+  'a call that somebody has to agree to': program(loop('a'), { a: [turn(gated(call('pay', 'x')))] }),
+  'a call that somebody has to agree to, where one with other arguments needs nobody': program(
+    loop('a', 'generateText'), { a: [turn(gated(call('mail', 'x'), 'change')), turn(gated(call('mail', 'x'), 'approve', false), gated(call('mail', 'y'), 'approve', 'throws'))] },
+  ),
+  'two calls that somebody has to agree to beside one that needs nobody': program(
+    loop('a'), { a: [turn(gated(call('order', 'x'), 'change'), call('put', 'y'), gated(call('pay', 'z'), 'deny')), turn(call('look', 'x'))] },
+  ),
+  'a call that somebody has to agree to inside of a tool': program(
+    loop('a'), { a: [turn(call('team', 'x', 'ok', seq(step('charge'), loop('b'))), call('look', 'y'))], b: [turn(gated(call('mail', 'x')), gated(call('put', 'y'), 'deny'))] },
+  ),
+  'a call that nobody agrees to in time': { ...program(loop('a', 'hand-stream'), { a: [turn(gated(call('pay', 'x'), 'lapse'), call('put', 'y'))] }), expiresAfterMs: 60_000 },
+  'a call that somebody agrees to and that hangs': program(loop('a'), { a: [turn(gated(call('order', 'x', 'hang-after'), 'change')), turn(gated(call('order', 'y'), 'change'))] }),
+  'a call that somebody has to agree to, of a response that the store refuses': program(
+    loop('a'), { a: [{ ...turn(gated(call('pay', 'x')), gated(call('look', 'y'), 'deny')), fickle: true }] }, { refuse: [3] },
+  ),
   'a handler that fails twice': program(branches(seq(step('charge'), { type: 'throw', attempts: 2 }), loop('a')), { a: [turn(call('mail', 'x'))] }),
 }
 
@@ -82,6 +98,7 @@ export const SMALL: Readonly<Record<string, Program>> = {
 export const PAUSED: Readonly<Record<string, Program>> = {
   'steps in sequence': program(seq(step('charge'), step('charge', { input: 1 }), read('load')), {}, { thaw: 14 }),
   'a loop with tools in parallel': program(loop('a'), { a: [turn(call('pay', 'x'), call('mail', 'y'), call('put', 'z'))] }, { thaw: 20 }),
+  'calls that somebody has to agree to': program(loop('a'), { a: [turn(gated(call('pay', 'x'), 'change'), gated(call('put', 'y')), gated(call('mail', 'z'), 'deny'))] }, { thaw: 12 }),
   'the end of the run': program(step('tell', { idempotent: true }), {}, { thaw: 3 }),
 }
 
@@ -92,5 +109,6 @@ export const ASLEEP: Readonly<Record<string, Program>> = {
     step('outer', { idempotent: true, inside: seq(step('tell', { idempotent: true, does: 'flaky' }), step('charge')) }),
   ),
   'a loop with tools in parallel': program(loop('a'), { a: [turn(call('pay', 'x'), call('mail', 'y'), call('put', 'z')), turn(call('mail', 'x'))] }),
+  'calls that somebody has to agree to': program(loop('a'), { a: [turn(gated(call('mail', 'x')), gated(call('put', 'y'), 'deny', 'throws'), gated(call('pay', 'z'), 'approve', false))] }),
   'a streamed loop': program(loop('a', 'streamText'), { a: [turn(call('team', 'x', 'ok', step('charge')))] }),
 }

@@ -1,6 +1,7 @@
 /** The tools of every program: what they are declared to be, and what they do. */
 import { jsonSchema, tool, type ToolSet } from 'ai'
-import { currentStep, type DoubtfulCall, type Reconciled, type ToolPolicies } from '../../src/index.ts'
+import { currentStep, type DoubtfulCall, type Reconciled, type ToolPolicies, type ToolPolicy } from '../../src/index.ts'
+import { judgeApproval } from './approval.ts'
 import { perform } from './effect.ts'
 import { position } from './position.ts'
 import type { Node, Program, ToolName } from './program.ts'
@@ -36,33 +37,50 @@ export const outputOf = (position: string, input: unknown): { readonly of: strin
 /** `runPart` runs a part of the program inside the tool `team`. */
 export function toolsOf(
   session: Session,
-  runPart: (part: string, position: string) => Promise<unknown>,
+  runPart: (input: Arguments, position: string) => Promise<unknown>,
 ): { tools: ToolSet; policies: ToolPolicies<ToolSet> } {
   const { version = 0 } = session.disturbance
   const inputSchema = jsonSchema<Arguments>({ type: 'object', properties: { arg: { type: 'number' } } })
   const execute = (name: ToolName) => (input: Arguments): Promise<unknown> => {
     const at = position()!
-    if (name === 'team') return runPart(input.part!, at)
-    const { repeatable } = ruleOf(session.program, name, input)
-    return perform({ session, position: at, does: input.does, key: currentStep()!.idempotencyKey, output: outputOf(at, input), repeatable })
+    const rule = ruleOf(session.program, name, input)
+    const call = session.world.get(at)!
+    if (!session.frozen) judgeApproval(session.world, session, call, input)
+    // What it does is told by what it is called with.
+    call.spec = { ...call.spec, ...rule, input }
+    if (name === 'team') return runPart(input, at)
+    return perform({ session, position: at, does: input.does, key: currentStep()!.idempotencyKey, output: outputOf(at, input), repeatable: rule.repeatable })
   }
   const tools = Object.fromEntries(TOOLS.map((name) => [
     name,
     tool({ description: `The tool ${name}, version ${version}`, inputSchema, execute: execute(name) }),
   ]))
   const reconcile = (call: DoubtfulCall<unknown>): Promise<Reconciled<unknown>> => askWorld(session, call)
-  return {
-    tools,
-    policies: {
-      mail: { reconcile },
-      order: { reconcile, effectKey: (input: unknown) => String((input as Arguments).arg) },
-      note: { onIncompleteTool: 'skip' },
-      post: { onIncompleteTool: 'rerun' },
-      put: { idempotent: true },
-      look: { readOnly: true },
-      team: { composite: true },
-    } as ToolPolicies<ToolSet>,
+  const policies: ToolPolicies<ToolSet> = {
+    mail: { reconcile },
+    order: { reconcile, effectKey: (input: unknown) => String((input as Arguments).arg) },
+    note: { onIncompleteTool: 'skip' },
+    post: { onIncompleteTool: 'rerun' },
+    put: { idempotent: true },
+    look: { readOnly: true },
+    team: { composite: true },
   }
+  return { tools, policies: Object.fromEntries(TOOLS.map((name) => [name, { ...policies[name], ...approvalPolicy(session, name) }])) }
+}
+
+/** Without a condition where all of its calls are asked about, and nothing of it where none has one. */
+function approvalPolicy(session: Session, name: ToolName): ToolPolicy<never, unknown> {
+  const { scripts, expiresAfterMs } = session.program
+  const gates = Object.values(scripts).flatMap((turns) => turns.flatMap(({ calls }) => calls.filter(({ tool }) => tool === name).map(({ gate }) => gate)))
+  if (!gates.some((gate) => gate)) return {}
+  const expires = expiresAfterMs !== undefined && { expiresAfterMs }
+  if (gates.every((gate) => gate?.when === true)) return { approval: expires || true }
+  const when = async ({ gate }: Arguments): Promise<boolean> => {
+    if ((await session.cross('condition of an approval')) || session.frozen) return never()
+    if (gate?.when === 'throws') throw new Error('nobody knows')
+    return gate?.when ?? false
+  }
+  return { approval: { when, ...expires } }
 }
 
 async function askWorld(session: Session, { idempotencyKey }: DoubtfulCall<unknown>): Promise<Reconciled<unknown>> {

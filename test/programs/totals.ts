@@ -8,6 +8,7 @@ export class Totals {
   #kills = 0
   #requests = 0
   #decisions = 0
+  #answers = 0
   #compared = 0
   readonly #kinds = new Map<string, number>()
 
@@ -17,6 +18,7 @@ export class Totals {
     this.#kills += execution.kills
     this.#requests += execution.requests
     this.#decisions += execution.decisions
+    this.#answers += execution.answers
     if (!execution.altered) this.#compared++
     const [first] = execution.violations
     if (!first) return
@@ -27,6 +29,6 @@ export class Totals {
   line(): string {
     const kinds = [...this.#kinds].map(([kind, n]) => `${kind} ${n}`).join(', ')
     return `${this.#programs} programs, ${this.#attempts} attempts, ${this.#kills} kills, ${this.#requests} model requests, `
-      + `${this.#decisions} decisions, ${this.#compared} results compared, ${this.failed} failed${kinds && `: ${kinds}`}`
+      + `${this.#decisions} decisions, ${this.#answers} approvals and denials, ${this.#compared} results compared, ${this.failed} failed${kinds && `: ${kinds}`}`
   }
 }

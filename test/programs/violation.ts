@@ -6,6 +6,12 @@ export type ViolationKind =
   | 'repeated-effect'
   /** A step with effects was started while an earlier one of the same effect was in doubt. */
   | 'started-in-doubt'
+  /** A call was started that somebody had to agree to, and nobody had, or with other arguments than those that were approved. */
+  | 'unapproved'
+  /** A call that was denied was started, or its caller was told something else; or one that nobody denied was told so. */
+  | 'denial'
+  /** A person is asked about a call that needs no approval, or a second time about the same one. */
+  | 'needless-question'
   /** A person is asked about an effect whose outcome is known. */
   | 'needless-doubt'
   /** A tool with effects was started although the response that asks for it could not be recorded. */

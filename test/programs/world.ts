@@ -2,7 +2,8 @@
  * What the outside world sees, and what may happen in it: the oracle. It counts requests, starts and effects by their position in
  * the program and knows the journal only by what is announced. It lives as long as the run, over all attempts.
  */
-import { Call, isNatural, isTwin, type CallSpec, type Start } from './call.ts'
+import { judgeDenial } from './approval.ts'
+import { Call, DENIED, isNatural, isTwin, type CallSpec, type Start } from './call.ts'
 import type { Program } from './program.ts'
 import type { Session } from './session.ts'
 import { judgeStart } from './starting.ts'
@@ -40,8 +41,13 @@ export class World {
   requests = 0
   #event = 0
   decisions = 0
+  /** Answers to whether a call may be made. */
+  answers = 0
+
+  readonly program: Program
 
   constructor(program: Program) {
+    this.program = program
     this.loose = program.unstable ?? false
   }
 
@@ -245,6 +251,7 @@ export class World {
     if (!this.loose && call.outcome !== undefined && call.outcome !== outcome && !session.isFresh(position) && twins === undefined && !call.excused) {
       this.violate('replayed-otherwise', `${position} was ${call.outcome}, is ${outcome} in attempt ${session.number}`)
     }
+    judgeDenial(this, session, call, outcome)
     if (!isNatural(call.spec, outcome)) this.altered = true
     // Told by somebody else than its own code.
     if (isUnknown && call.outcome === undefined && !session.live.has(position)) this.altered = true
@@ -254,7 +261,7 @@ export class World {
       // It has come to its end meanwhile.
       if (call.starts.at(-1)?.returned) call.settled = true
     }
-    if (!session.live.has(position) && call.outcome !== outcome) this.#answer(session, call, outcome)
+    if (!session.live.has(position) && call.outcome !== outcome && outcome !== DENIED) this.#answer(session, call, outcome)
     call.outcome = outcome
     call.excused = false
   }
