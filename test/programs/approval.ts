@@ -35,6 +35,8 @@ export function judgeDenial(world: World, { number, timeline }: Session, call: C
   const { approval, position } = call.spec
   if (!approval || world.loose) return
   const isDenied = outcome === DENIED
+  // The model reads who denied it: somebody, or the time that was over before they did.
+  if (isDenied && world.program.expiresAfterMs !== undefined && approval.asked.gate?.answer !== 'lapse') world.altered = true
   const isExpired = world.program.expiresAfterMs !== undefined && timeline.now() >= call.firstAskedAt + world.program.expiresAfterMs
   if (isDenied && call.isAnswered && approval.made && !(isExpired && refuses(world.program))) world.violate('denial', `${position} was approved, and is told to be denied in attempt ${number}`)
   else if (isDenied && !isExpired && !(call.mayBeAnswered && !approval.made)) world.violate('denial', `${position} is told to be denied in attempt ${number}, and nobody has denied it`)
