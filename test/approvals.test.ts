@@ -5,6 +5,7 @@ import { z } from 'zod'
 import {
   createRunner, defineAgent, durableTools, memoryStore, type ApprovalPolicy, type Outcome, type RunEvent, type Runner, type RunnerOptions, type Store, type SuspendReason, type ToolPolicy,
 } from '../src/index.ts'
+import { sleep } from '../src/core/clock.ts'
 import { manualClock } from '../src/core/manual-clock.ts'
 import { later, mortal } from './support/crash.ts'
 import { testModel, type Answer } from './support/model.ts'
@@ -18,13 +19,14 @@ interface Order {
 const quick = { idleMs: 5, replayHoldMs: 20 } satisfies Partial<RunnerOptions>
 const ASK: Answer = { calls: [{ id: 'c1', tool: 'refund', input: { order: '7', amount: 50 } }] }
 
-function refunding(policy: ToolPolicy<Order, { refunded: number }>, answer: (turn: number) => Answer = (turn) => (turn === 0 ? ASK : { text: 'finished' }), inputSchema: unknown = z.object({ order: z.string(), amount: z.number().max(100) })) {
+function refunding(policy: ToolPolicy<Order, { refunded: number }>, answer: (turn: number) => Answer = (turn) => (turn === 0 ? ASK : { text: 'finished' }), inputSchema: unknown = z.object({ order: z.string(), amount: z.number().max(100) }), before = async (): Promise<void> => {}) {
   const made: Order[] = []
   const looked: string[] = []
   const model = testModel(answer)
   const refund = tool({ inputSchema: inputSchema as z.ZodType<Order>, execute: async (input: Order) => (made.push(input), { refunded: input.amount }) })
   const look = tool({ inputSchema: z.object({ order: z.string() }), execute: async ({ order }) => (looked.push(order), 'found') })
   const agent = defineAgent('refunds', async (run, _input: object) => {
+    await before()
     const result = await generateText({ model: run.model(model), tools: run.tools({ refund, look }, { refund: policy }), prompt: 'refund order 7', stopWhen: stepCountIs(6) })
     const told = result.steps.flatMap((step) => step.content).flatMap((part) =>
       part.type === 'tool-result' ? [part.output] : part.type === 'tool-error' ? [(part.error as Error).message] : [])
@@ -119,6 +121,20 @@ describe('a call that needs approval (D5)', () => {
     await runner.approve('r', '0/c:c1')
     await clock.advance(120_000)
     expect(await during(clock, runner.resume('r'))).toMatchObject({ status: 'completed' })
+    expect(made).toHaveLength(1)
+  })
+
+  it('that was approved in time is made although its run, which was driven meanwhile, comes to it only then', async () => {
+    const clock = manualClock(1_000_000)
+    const delays: number[] = []
+    const { agent, made } = refunding({ approval: { expiresAfterMs: 60_000 } }, undefined, undefined, () => sleep(clock, delays.shift() ?? 0))
+    const runner = createRunner({ agents: [agent], store: memoryStore(), clock, ...quick })
+    await during(clock, runner.run(agent, {}, { runId: 'r' }))
+    delays.push(90_000)
+    const resumed = runner.resume('r')
+    await clock.advance(10_000)
+    await runner.approve('r', '0/c:c1')
+    expect(await during(clock, resumed, { stepMs: 1_000 })).toMatchObject({ status: 'completed' })
     expect(made).toHaveLength(1)
   })
 

@@ -8,6 +8,7 @@ const effect = { name: 'refund', key: '' }
 const step: StepRef = { id: '0', branch: '', kind: 'tool', name: 'refund' }
 const COMPLETED: Settlement = { type: 'completed', outcome: { type: 'value', value: { json: 'late' } } }
 const NOT_DONE: Settlement = { type: 'not-done' }
+const approval: Message = { type: 'approval', step: '0', question: 1, decision: { type: 'approved' } }
 const rerun: Message = { type: 'decision', step: '0', effect, fingerprint: 'f', since: 9, decision: { type: 'rerun' } }
 const late = (settlement: Settlement): Message => ({ type: 'late-result', step: '0', settlement })
 
@@ -16,6 +17,8 @@ const ended = (outcome: (Entry & { type: 'step-ended' })['outcome']): Entry => (
 const unknown = ended({ type: 'unknown', cause: 'timeout', error: { json: 'late' } })
 const done = ended({ type: 'value', value: { json: 'ok' } })
 const settled = (settlement: Settlement): Entry => ({ type: 'settled', at: 3, step: '0', by: 'reconcile', settlement })
+const asked: Entry = { type: 'approval-asked', at: 1, step, fingerprint: 'f' }
+const approved: Entry = { type: 'approval-decided', at: 2, step: '0', decision: { type: 'approved' } }
 const consumed: Entry = { type: 'consumed', at: 4, step: '1', effects: ['0'], decisions: [] }
 
 function take(message: Message, ...entries: Entry[]): unknown {
@@ -56,6 +59,16 @@ describe('entriesOf', () => {
     expect(take(late(NOT_DONE), started)).toEqual(settles(NOT_DONE))
     expect(take(late(NOT_DONE), started, settled(NOT_DONE))).toEqual(TAKEN)
     expect(take(late(NOT_DONE), started, done)).toEqual(TAKEN)
+  })
+
+  it.each<[string, Entry[], unknown]>([
+    ['the question that stands', [asked], [{ type: 'approval-decided', inbox: 7, step: '0', decision: { type: 'approved' } }]],
+    ['one that was asked anew since, of another call perhaps', [asked, { ...asked, fingerprint: 'other' }], TOO_LATE],
+    ['one that is answered already', [asked, approved], TOO_LATE],
+    ['one whose step has come to its end otherwise', [asked, done], TOO_LATE],
+    ['one that is not there', [], TOO_LATE],
+  ])('takes an answer to %s', (_, entries, expected) => {
+    expect(take(approval, ...entries)).toEqual(expected)
   })
 
   it('always says that the message was taken: it is not taken again', () => {

@@ -1,5 +1,6 @@
 /** All mutants, in the order of the rules. */
 import type { Mutant } from '../mutant.ts'
+import { approval } from './approval.ts'
 import { cut } from './cut.ts'
 import { damage } from './damage.ts'
 import { decisions } from './decisions.ts'
@@ -22,5 +23,5 @@ import { writeAhead } from './write-ahead.ts'
 
 export const catalog: readonly Mutant[] = [
   ...identity, ...writeAhead, ...durable, ...replay, ...divergence, ...moved, ...doubt, ...keys, ...decisions,
-  ...sameRun, ...fingerprint, ...owner, ...suspend, ...reliability, ...cut, ...limits, ...journal, ...damage, ...values,
+  ...sameRun, ...fingerprint, ...owner, ...suspend, ...approval, ...reliability, ...cut, ...limits, ...journal, ...damage, ...values,
 ]
