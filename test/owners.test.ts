@@ -1,10 +1,13 @@
 /** Who drives a run, and how an attempt ends (R9, R10; B5, B9-B11, D1, D2). */
 import { AsyncResource } from 'node:async_hooks'
+import { tool } from 'ai'
 import { describe, expect, it } from 'vitest'
+import { z } from 'zod'
 import { systemClock } from '../src/core/clock.ts'
 import { createRunner, defineAgent, memoryStore, type RunEvent } from '../src/index.ts'
 import type { Store } from '../src/journal/store.ts'
 import { later } from './support/crash.ts'
+import { refusing } from './support/refusing-store.ts'
 
 const turn = () => new Promise<void>((resolve) => setImmediate(() => setImmediate(resolve)))
 
@@ -137,6 +140,21 @@ describe('endings', () => {
     await expect(closing.resume('r')).rejects.toMatchObject({ code: 'RUNNER_CLOSED' })
     expect(await createRunner({ agents: [agent], store }).resume('r')).toEqual({ status: 'completed', result: 'done' })
     expect(done).toEqual(['first', 'second'])
+  })
+
+  it('an answer that came while the run was driven and cannot be taken in ends the attempt with that, and the lease is given back', async () => {
+    const store = memoryStore()
+    const other = createRunner({ agents: [], store })
+    const refund = tool({ inputSchema: z.object({}), execute: () => 'done' })
+    const agent = defineAgent('a', async (run) => run.tools({ refund }, { refund: { approval: true } }).refund.execute!({}, { toolCallId: 'c1', messages: [], context: {} }))
+    const answered: Store = { ...store, append: async (runId, batch) => {
+      if (batch.entries.some(({ body }) => body.includes('"suspended"'))) await other.approve('r', '0')
+      return store.append(runId, batch)
+    } }
+    const busy = createRunner({ agents: [agent], store: refusing(answered, /"approval-decided"/).store, idleMs: 5 })
+    await expect(busy.run(agent, 1, { runId: 'r' })).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
+    expect(await store.get('r')).toMatchObject({ owner: null })
+    expect(await createRunner({ agents: [agent], store }).resume('r')).toMatchObject({ status: 'completed', result: 'done' })
   })
 
   it('steps that nobody waits for are recorded before the run ends (B10)', async () => {

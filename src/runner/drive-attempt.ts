@@ -175,12 +175,17 @@ async function failWith(opened: OpenAttempt, error: unknown, superseded: NewEntr
 
 /** Undefined: somebody has answered in the meantime, so the handler is driven again. */
 async function suspend(opened: OpenAttempt, reasons: readonly SuspendReason[], resumeAt: number | null): Promise<Outcome | undefined> {
-  const { attempt, inbox } = opened
+  const { attempt, inbox, lease } = opened
   try {
     await close(opened, [{ type: 'suspended', reasons: reasons.map(keptReason), resumeAt }], { status: 'suspended', resumeAt }, true)
   } catch (error) {
     if (!HoldfastError.isInstance(error) || error.code !== 'INBOX_MOVED') throw error
-    tellSettled(attempt, await inbox.take())
+    try {
+      tellSettled(attempt, await inbox.take())
+    } catch (failure) {
+      await lease.release()
+      throw failure
+    }
     return undefined
   }
   attempt.emit({ type: 'run-suspended', reasons, resumeAt })
