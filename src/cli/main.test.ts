@@ -185,7 +185,7 @@ describe('a run in this process', () => {
   it.each(['SIGINT', 'SIGTERM'] as const)('is suspended by %s; a second one would end the process at once', async (signal) => {
     const io = testIo()
     const ending = main(['run', 'slow', '--id', 'r-1', ...desk], io)
-    await vi.waitFor(() => expect(io.written.err).toContain('step-started'), 10_000)
+    await vi.waitFor(() => expect(io.written.err).toContain('step-started'), 60_000)
     io.signal(signal)
     io.signal(signal)
     const code = signal === 'SIGINT' ? 130 : 143

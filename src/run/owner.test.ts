@@ -86,9 +86,9 @@ describe.skipIf(!existsSync('/proc/self/stat'))('an owner on this machine', () =
     const stat = (): string[] => readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]!.split(' ')
     const started = stat()[19]!
     expect(isKnownDead({ ...owner, pid, started })).toBe(false)
-    await vi.waitFor(() => expect(readFileSync(`/proc/${parent.pid}/comm`, 'utf8')).toBe('sleep\n'), { interval: 5, timeout: 5_000 })
+    await vi.waitFor(() => expect(readFileSync(`/proc/${parent.pid}/comm`, 'utf8')).toBe('sleep\n'), { interval: 5, timeout: 60_000 })
     process.kill(pid, 'SIGKILL')
-    await vi.waitFor(() => expect(stat()[0]).toBe('Z'), { interval: 5, timeout: 5_000 })
+    await vi.waitFor(() => expect(stat()[0]).toBe('Z'), { interval: 5, timeout: 60_000 })
     expect(isKnownDead({ ...owner, pid, started })).toBe(true)
   })
 
