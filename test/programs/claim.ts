@@ -1,6 +1,6 @@
 /** Asking for a step: told to the oracle before, and its outcome after. */
 import { HoldfastError } from '../../src/errors.ts'
-import { currentStep } from '../../src/index.ts'
+import { currentRun, currentStep } from '../../src/index.ts'
 import { at, type Line } from './position.ts'
 import { never, type Session } from './session.ts'
 import type { CallSpec } from './call.ts'
@@ -61,6 +61,8 @@ export async function claimed<T>(
   }
   const { error } = ended
   const isOurs = HoldfastError.isInstance(error)
+  // How a stream ends whose drive is over: what its reader does then counts for nothing.
+  if (spec.kind === 'model' && currentRun()?.signal.aborted) throw error
   if (isOurs && !isExpected(error, session, position, around?.signal.aborted ?? false)) {
     world.violate('unexpected-error', `${spec.kind} ${position}: ${error.code} ${error.message}`)
   }
