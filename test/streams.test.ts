@@ -210,9 +210,35 @@ describe('the tools of the AI SDK', () => {
     const runner = createRunner({ agents: [agent], store: memoryStore(), ...quick })
     await expect(runner.run(agent, {}, { runId: 'r' })).rejects.toThrow(/later/)
     expect(await runner.resume('r')).toMatchObject({ result: 3 })
-    expect(seen[0]).toEqual(['preliminary 1', 'preliminary 2', 'preliminary 3', 3])
+    expect(seen[0]).toEqual(['preliminary 1', 'preliminary 2', 'preliminary 3', 'preliminary 3', 3])
     expect(seen[1]!.at(-1)).toBe(3)
     expect(seen[1]!.every((v) => v === 3 || v === 'preliminary 3')).toBe(true)
+  })
+
+  it.each([['done'], ['failed']] as const)('an async generator shows each preliminary result when it comes, also of a call that is %s in the end', async (how) => {
+    const seen: string[] = []
+    const shown = Promise.withResolvers<void>()
+    const model = testModel((turn) => (turn === 0 ? { calls: [{ id: 'c', tool: 'work', input: {} }] } : { text: 'x' }))
+    const agent = defineAgent('a', async (run) => {
+      const work = tool({
+        inputSchema: z.object({}),
+        async *execute() {
+          yield 'at work'
+          // It goes on when that was seen.
+          await shown.promise
+          if (how === 'failed') throw new Error('no such city')
+          yield 'done'
+        },
+      })
+      for await (const part of streamText({ model: run.model(model), tools: run.tools({ work }), prompt: 'x', stopWhen: stepCountIs(3) }).fullStream) {
+        if (part.type === 'tool-error') seen.push('failed')
+        if (part.type !== 'tool-result') continue
+        seen.push(String(part.output))
+        shown.resolve()
+      }
+    })
+    await createRunner({ agents: [agent], store: memoryStore(), ...quick }).run(agent, {}, { runId: 'r' })
+    expect([...new Set(seen)]).toEqual(['at work', how])
   })
 
   it('an unknown tool and arguments that do not parse are observations, not the end (B8)', async () => {

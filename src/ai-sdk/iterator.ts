@@ -20,7 +20,7 @@ export async function drain(iterable: AsyncIterable<unknown>, onValue: (value: u
   return last
 }
 
-/** The values that a live tool gives before its last one, and then the recorded one. On replay there is only that. */
+/** The values of a live tool as they come, and then its result as it was recorded. On replay there is only that. */
 export class Preliminary {
   readonly #values: unknown[] = []
   #wake: () => void = () => {}
@@ -43,14 +43,14 @@ export class Preliminary {
     const values = this.#values
     const next = (): Promise<void> => new Promise((resolve) => (this.#wake = resolve))
     return (async function* () {
-      while (!ended) {
-        // One is kept back: the last is given as it was recorded.
-        while (values.length > 1) yield values.shift()
-        if (!ended) await next()
+      for (;;) {
+        while (values.length > 0) yield values.shift()
+        if (ended) break
+        await next()
       }
-      while (values.length > 1) yield values.shift()
       const outcome = await end
       if (!outcome.ok) throw outcome.error
+      // Also where it was shown already: the last value is the result.
       yield outcome.value
     })()
   }
