@@ -36,6 +36,7 @@ declare global {
   const text: string
   const threadId: string
   const loadChat: (threadId: string) => Promise<import('ai').ModelMessage[]>
+  const clients: Map<string, import('ai').UIMessageStreamWriter>
   const conversations: readonly import('holdfast/testing').Conversation[]
   const myStore: (database: object) => Store
   const freshDatabase: () => Promise<object>
@@ -58,7 +59,7 @@ export const support = defineAgent('support', async (_run, input: { question: st
 
 /** What a fragment may use of other packages without importing it. */
 export const IMPORTS: Readonly<Record<string, readonly string[]>> = {
-  ai: ['generateText', 'streamText', 'tool', 'ToolLoopAgent'],
+  ai: ['createUIMessageStream', 'createUIMessageStreamResponse', 'generateText', 'streamText', 'tool', 'ToolLoopAgent'],
   zod: ['z'],
   '@ai-sdk/openai-compatible': ['createOpenAICompatible'],
 }
