@@ -58,4 +58,20 @@ export const fingerprint: readonly Mutant[] = [
     edits: [{ from: 'content.length < 2 ? content : content.toSorted(', to: 'content.length < 1e9 ? content : content.toSorted(' }],
     caughtBy: { file: 'src/ai-sdk/conversation.test.ts', name: 'count in whatever order they came, with whose they are' },
   },
+  {
+    name: 'changed in place, and not seen',
+    rule: 'R8',
+    wrong: 'A message that is the same object as in the last request counts as the same message: an answer to what it was is used for what it is.',
+    file: 'src/ai-sdk/conversation.ts',
+    edits: [{ from: 'prompt.slice(start + keep).map(copyOf)', to: 'prompt.slice(start + keep)' }, { from: 'isSame(messages[i], prompt[start + i])', to: '(messages[i] === prompt[start + i] || isSame(messages[i], prompt[start + i]))' }, { from: 'whole: () => copyAgain(messages()),', to: 'whole: messages,' }],
+    caughtBy: { file: 'test/shared-objects.test.ts', name: 'between two requests makes another conversation: no answer to what it was is used for what it is' },
+  },
+  {
+    name: 'sent as it is by then',
+    rule: 'R8',
+    wrong: 'A message that is changed while its request waits to be sent is sent as it is then, and the answer is recorded for what was asked.',
+    file: 'src/ai-sdk/model.ts',
+    edits: [{ from: 'prompt: conversation.whole(), abortSignal', to: 'abortSignal' }],
+    caughtBy: { file: 'test/shared-objects.test.ts', name: 'while its request is on its way is sent as it was: each answer is to what was asked' },
+  },
 ]

@@ -26,4 +26,20 @@ export const sameRun: readonly Mutant[] = [
     edits: [{ from: "last?.type !== 'run-ended' || last.status === 'failed'", to: "last?.type !== 'run-ended'" }],
     caughtBy: { file: 'test/divergence.test.ts', name: 'a step whose error failed it is asked again, and what ran before it is not (C12)' },
   },
+  {
+    name: 'one input for all drives',
+    rule: 'R7',
+    wrong: 'A handler that is driven again is given the input as the drive before has left it.',
+    file: 'src/runner/drive-attempt.ts',
+    edits: [{ from: '  const { attempt, agent, input, lease } = opened\n', to: "  const { attempt, agent, lease } = opened\n  const input = decode(opened.input, 'input')\n" }, { from: "handler(runOf(drive), decode(input, 'input'))", to: 'handler(runOf(drive), input)' }],
+    caughtBy: { file: 'test/shared-objects.test.ts', name: 'is as it was recorded each time the handler is driven, also where it took things off it the time before' },
+  },
+  {
+    name: 'arguments as the last try left them',
+    rule: 'R7',
+    wrong: 'A tool that is tried again is given what the try before has made of its arguments, and so are the messages of the loop.',
+    file: 'src/ai-sdk/tools.ts',
+    edits: [{ from: 'execute.call(tool, copyOf(given), {', to: 'execute.call(tool, given, {' }],
+    caughtBy: { file: 'test/shared-objects.test.ts', name: 'are those that were asked with in each try, also where the one before has taken things off them' },
+  },
 ]
