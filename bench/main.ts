@@ -7,7 +7,7 @@
  *   values  a value to text and back, beside JSON and beside devalue alone; secrets
  *
  * The loops of the AI SDK grow by themselves: beside such a row stands the same loop without Holdfast, and what is left is ours: each message of a
- * request is compared with those of the last one, once, by reference (R8).
+ * request is compared with the copy of it that is kept, and copied to be sent (R8; docs/decisions/2026-11-30-changed-in-place.md).
  * `--steps` (default 10000), `--only` a part of a row's name, `--json`.
  */
 import { closeSync, fdatasyncSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs'
