@@ -1,8 +1,9 @@
 /** Calls that were approved in the messages of a conversation (R1). */
-import { generateText, stepCountIs, tool, type ModelMessage } from 'ai'
+import { generateText, stepCountIs, streamText, tool, type ModelMessage } from 'ai'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { createRunner, defineAgent, memoryStore } from '../src/index.ts'
+import { createRunner, defineAgent, durableTools, memoryStore } from '../src/index.ts'
+import { later, mortal } from './support/crash.ts'
 import { testModel } from './support/model.ts'
 
 const quick = { idleMs: 5, replayHoldMs: 20 }
@@ -80,5 +81,87 @@ describe('one approval that two loops of a run find in their messages', () => {
     })
     expect(await runner.run(agent, 1, { runId: 'r' })).toMatchObject({ status: 'suspended', reasons: [{ type: 'in-doubt', step: 'b:y#0/p:once', effects: ['b:x#0/p:once'] }] })
     expect(paid).toEqual(['ann'])
+  })
+})
+
+describe('a tool whose needsApproval would say otherwise once its effect was made', () => {
+  /** Refunds up to 1000 need nobody. The handler fails the first time, behind its loop. */
+  function refunding({ loop = 'generateText', fails = () => {} }: { loop?: 'generateText' | 'streamText'; fails?: () => void } = {}) {
+    const [refunds, asked]: [number[], string[]] = [[], []]
+    let drives = 0
+    const model = testModel((turn) => (turn < 2 ? { calls: [{ id: `c${turn}`, tool: 'refund', input: { amount: 800 } }] } : { text: 'done' }))
+    const refund = tool({
+      inputSchema: z.object({ amount: z.number() }),
+      needsApproval: ({ amount }, { toolCallId }) => {
+        asked.push(toolCallId)
+        return refunds.reduce((sum, each) => sum + each, 0) + amount > 1000
+      },
+      execute: async ({ amount }) => {
+        refunds.push(amount)
+        fails()
+        return 'refunded'
+      },
+    })
+    const agent = defineAgent('a', async (run) => {
+      const asks = { model: run.model(model), tools: run.tools({ refund }), prompt: 'refund', stopWhen: stepCountIs(4) }
+      const result = loop === 'generateText' ? await generateText(asks) : streamText(asks)
+      const content = (await result.steps).flatMap((step) => step.content).map((part) => part.type)
+      if (++drives === 1) throw new Error('later')
+      return content
+    })
+    return { refunds, asked, agent, runner: createRunner({ agents: [agent], store: memoryStore(), ...quick }) }
+  }
+
+  it.each(['generateText', 'streamText'] as const)('replays what was made, and asks for approval again of what was not, in %s', async (loop) => {
+    const { refunds, asked, agent, runner } = refunding({ loop })
+    await expect(runner.run(agent, 1, { runId: 'r' })).rejects.toThrow(/later/)
+    expect(refunds).toEqual([800])
+    expect(await runner.resume('r')).toMatchObject({ status: 'completed', result: ['tool-call', 'tool-result', 'tool-call', 'tool-approval-request'] })
+    expect(refunds).toEqual([800])
+    expect(asked).toEqual(['c0', 'c1'])
+  })
+
+  it('leaves what was started, and may have been made, to whoever settles the doubt', async () => {
+    const store = memoryStore()
+    const { refunds, agent } = refunding()
+    const dying = mortal(store)
+    const died = dying.killAt(/"step-ended".*"kind":"tool"/)
+    void createRunner({ agents: [agent], store: dying.store, ...quick }).run(agent, 1, { runId: 'r' })
+    await died
+    const runner = createRunner({ agents: [agent], store, clock: later(), ...quick })
+    expect(await runner.resume('r')).toMatchObject({ status: 'suspended', reasons: [{ type: 'in-doubt', step: '0/c:c0' }] })
+    expect(refunds).toEqual([800])
+  })
+
+  it.each(['generateText', 'streamText'] as const)('asks for approval again where it did, and the call was made upon that in the same run, in %s', async (loop) => {
+    const sent: string[] = []
+    let drives = 0
+    const model = testModel((_turn, call) => (call.prompt.some((m) => m.role === 'tool') ? { text: 'done' } : { calls: [{ id: 'c', tool: 'send', input: { to: 'ann' } }] }))
+    const send = tool({ inputSchema: z.object({ to: z.string() }), needsApproval: ({ to }) => !sent.includes(to), execute: async ({ to }) => sent.push(to) })
+    const agent = defineAgent('a', async (run) => {
+      const messages: ModelMessage[] = [{ role: 'user', content: 'send' }]
+      const turn = async () => {
+        const asks = { model: run.model(model), tools: run.tools({ send }), messages, stopWhen: stepCountIs(3) }
+        const result = loop === 'generateText' ? await generateText(asks) : streamText(asks)
+        return { text: await result.text, content: await result.content, added: (await result.response).messages }
+      }
+      const first = await turn()
+      const { approvalId } = first.content.find((part) => part.type === 'tool-approval-request')!
+      messages.push(...first.added, { role: 'tool', content: [{ type: 'tool-approval-response', approvalId, approved: true }] })
+      const { text } = await turn()
+      if (++drives === 1) throw new Error('later')
+      return text
+    })
+    const runner = createRunner({ agents: [agent], store: memoryStore(), ...quick })
+    await expect(runner.run(agent, 1, { runId: 'r' })).rejects.toThrow(/later/)
+    expect(await runner.resume('r')).toMatchObject({ status: 'completed', result: 'done' })
+    expect(sent).toEqual(['ann'])
+    expect(model.requests).toHaveLength(2)
+  })
+
+  it('is asked as ever outside of a run', async () => {
+    const { needsApproval } = durableTools({ act: tool({ inputSchema: z.object({ n: z.number() }), needsApproval: ({ n }) => n > 1, execute: async () => 1 }) }).act
+    if (typeof needsApproval !== 'function') throw new Error('it is a function')
+    expect(await Promise.all([1, 2].map((n) => needsApproval({ n }, { toolCallId: 'c', messages: [], context: undefined } as never)))).toEqual([false, true])
   })
 })

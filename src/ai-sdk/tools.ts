@@ -12,6 +12,7 @@ import type { StepContext, StepSpec } from '../run/step.ts'
 import { parsedInput } from './parsed-input.ts'
 import { drain, isAsyncGenerator, isAsyncIterable, Preliminary } from './iterator.ts'
 import { DURABLE, type Locate } from './model.ts'
+import { approvalAsAsked, type NeedsApproval } from './needs-approval.ts'
 import { outside, type OutsidePolicy } from './outside.ts'
 
 /** Tools by name. Wider than the AI SDK's `ToolSet`, so that every set that is one can be passed on as it is. */
@@ -33,7 +34,7 @@ export interface DurableToolsOptions extends OutsidePolicy {
 type Execute = (input: unknown, options: ToolExecutionOptions<unknown>) => unknown
 
 /**
- * Tools whose `execute` is a step. Everything else of a tool stays as it is, by property descriptors: AI SDK's code mode
+ * Tools whose `execute` is a step, and whose `needsApproval` says on replay what it said. Everything else of a tool stays as it is, by property descriptors: AI SDK's code mode
  * hangs what it needs on a property that a spread would lose.
  *
  * @throws HoldfastError `UNKNOWN_TOOL`, `INVALID_POLICY`.
@@ -43,7 +44,7 @@ export function wrapTools<TOOLS extends Tools>(tools: TOOLS, policies: ToolPolic
   checkToolNames(policies, Object.keys(tools))
   checkOptions(options)
   const wrapped = Object.entries(tools).map(([name, tool]) => {
-    const { execute } = tool as { execute?: Execute }
+    const { execute, needsApproval } = tool as { execute?: Execute; needsApproval?: unknown }
     if (typeof execute !== 'function') return [name, tool]
     if (Reflect.get(execute, DURABLE) === true) {
       if (name in policies) throw new HoldfastError('INVALID_POLICY', `tools.${name} is durable already: its policy stands where it was made so`)
@@ -53,8 +54,9 @@ export function wrapTools<TOOLS extends Tools>(tools: TOOLS, policies: ToolPolic
     const policy = fixToolPolicy(policies[name] as ToolPolicy<never, unknown> | undefined, `tools.${name}`, options.mcpAnnotations === 'trust' ? hintsOf(tool) : {})
     const copy = Object.create(Object.getPrototypeOf(tool), Object.getOwnPropertyDescriptors(tool)) as object
     const durable = Object.assign(wrapExecute(name, tool, execute, policy, locate, options), { [DURABLE]: true })
-    const descriptor = { value: durable, writable: true, enumerable: true, configurable: true }
-    return [name, Object.defineProperty(copy, 'execute', descriptor)]
+    const changed = { execute: durable, ...(typeof needsApproval === 'function' && { needsApproval: approvalAsAsked(name, tool, needsApproval as NeedsApproval, locate) }) }
+    for (const [key, value] of Object.entries(changed)) Object.defineProperty(copy, key, { value, writable: true, enumerable: true, configurable: true })
+    return [name, copy]
   })
   return Object.fromEntries(wrapped) as TOOLS
 }
@@ -174,7 +176,7 @@ function toolSpec(
  */
 function printOfAsked({ machine, attempt: { secrets } }: Drive, branch: string, name: string, callId: string, input: unknown): string {
   const hide = (text: string): string => secrets?.hide(text) ?? text
-  return machine.askedWith(branch, hide(callId), hide(name)) ?? hash('no fingerprint', hide(jsonOf(input)))
+  return machine.branchAt(branch)?.askedWith(hide(callId), hide(name)) ?? hash('no fingerprint', hide(jsonOf(input)))
 }
 
 function jsonOf(input: unknown): string {

@@ -3,7 +3,7 @@ import type { AskedCall, StepKind } from '../journal/entry.ts'
 import type { Claim, Ticket } from './claim.ts'
 import { groupOf, groupsOf, type Group } from './overlap.ts'
 import type { History, StepRecord } from './history.ts'
-import { called, isCalled, slotOf } from './identity.ts'
+import { called, isCalled, keyed, parentOf, slotOf } from './identity.ts'
 
 interface Asked extends AskedCall {
   readonly id: string
@@ -248,17 +248,43 @@ export class Branch {
    * for its id. A repair may have given it another tool than the one that was asked for.
    */
   takeAsked(callId: string, tool: string, fingerprint: string | null, recordOf: (id: string) => StepRecord | undefined): string | undefined {
+    const found = this.#findAsked(callId, tool, fingerprint, recordOf)
+    if (!found) return undefined
+    const { responses, calls, call } = found
+    calls.splice(calls.indexOf(call), 1)
+    if (calls.length === 0) responses.splice(responses.indexOf(calls), 1)
+    if (responses.length === 0) this.#asked.delete(callId)
+    this.#taken.set(callId, call.id)
+    return call.id
+  }
+
+  #findAsked(callId: string, tool: string, fingerprint: string | null, recordOf: (id: string) => StepRecord | undefined): { responses: Asked[][]; calls: Asked[]; call: Asked } | undefined {
     const responses = this.#asked.get(callId)
     if (!responses) return undefined
-    const at = responses.findLastIndex((calls) => calls.some((call) => call.tool === tool))
-    const calls = responses.at(at)!
+    const calls = responses.findLast((some) => some.some((call) => call.tool === tool)) ?? responses.at(-1)!
     const ofTool = calls.filter((call) => call.tool === tool)
-    const taken = theCall(ofTool.length > 0 ? ofTool : calls, fingerprint, recordOf)
-    calls.splice(calls.indexOf(taken), 1)
-    if (calls.length === 0) responses.splice(at, 1)
-    if (responses.length === 0) this.#asked.delete(callId)
-    this.#taken.set(callId, taken.id)
-    return taken.id
+    return { responses, calls, call: theCall(ofTool.length > 0 ? ofTool : calls, fingerprint, recordOf) }
+  }
+
+  /** Whether the journal has a call that can be claimed, and that was asked for in these words, as made or started: its record answers, or it is guarded. */
+  isRecorded(callId: string, tool: string, fingerprint: string | null, history: History): boolean {
+    const recordOf = (place: string): StepRecord | undefined => history.records.get(history.current(place))
+    const place = this.#findAsked(callId, tool, fingerprint, recordOf)?.call.id
+    if (place === undefined) return false
+    const [id, record] = [history.current(place), recordOf(place)]
+    if (record && record.ref.name !== tool) return false
+    if (history.ledger.effects.get(id)?.state === 'not-done') return false
+    return this.isReplayed(parentOf(place)!) ? record !== undefined || history.hasInside(id) : record?.fingerprint === fingerprint
+  }
+
+  /** The record of the step that this name and key would be claimed with now. */
+  nextKeyed(name: string, key: string, history: History): StepRecord | undefined {
+    return history.records.get(history.current(keyed(this.path, 's', name, key, this.occurrenceOf(keyed(this.path, 's', name, key, 0)))))
+  }
+
+  /** Whether the response of a model step is the recorded one: another one may ask for something else under the same id. */
+  isReplayed(step: string): boolean {
+    return this.tickets.findLast((ticket) => ticket.ref.id === step)?.record?.end !== undefined
   }
 
   /** The fingerprint of the arguments that a call was asked with, which is not claimed yet: by the newest response that asks for its id. */

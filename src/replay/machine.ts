@@ -187,9 +187,9 @@ export class Machine {
     this.#order.giveUp()
   }
 
-  /** The fingerprint of what a call that can be claimed was asked with; undefined: nothing in the branch asks for it. */
-  askedWith(branch: string, callId: string, tool: string): string | undefined {
-    return this.#branches.get(branch)?.askedWith(callId, tool)
+  /** It knows the calls that can be claimed. */
+  branchAt(path: string): Branch | undefined {
+    return this.#branches.get(path)
   }
 
   /** A model response is handed out: its calls can be claimed in its branch. */
@@ -281,9 +281,7 @@ export class Machine {
 
   #claimCalled(branch: Branch, claim: Claim, place: string): Verdict {
     const record = this.#recordAt(place)
-    // A response that is not the recorded one may ask for something else under the same id.
-    const isSameResponse = branch.tickets.findLast((ticket) => ticket.ref.id === parentOf(place))?.record?.end !== undefined
-    if (!record || !isSameResponse || record.fingerprint === claim.fingerprint || record.ref.name !== claim.name) return this.#claimPlace(branch, claim, place)
+    if (!record || !branch.isReplayed(parentOf(place)!) || record.fingerprint === claim.fingerprint || record.ref.name !== claim.name) return this.#claimPlace(branch, claim, place)
     // The call is the same by its response and id: changed defaults or repairs are a change of configuration (R1).
     return this.#answered(branch, claim, record, [
       { type: 'warning', code: 'ARGUMENTS_CHANGED', step: record.ref.id, message: `tool "${claim.name}" would run with other arguments now than those recorded; the recorded result stands` },
