@@ -2,7 +2,7 @@
 import { writeFileSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { generateText, tool } from 'ai'
+import { generateText, isStepCount, tool } from 'ai'
 import { afterEach, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { createRunner, defineAgent, durable, durableTools, memoryStore, sqliteStore, type Run, type RunnerOptions } from '../src/index.ts'
@@ -60,6 +60,19 @@ describe('ids, agents, inputs', () => {
     await expect(runner().resolve('r', '0', 'again' as never)).rejects.toMatchObject({ code: 'INVALID_OPTIONS' })
   })
 
+  it.each<[unknown, RegExp]>([
+    [{ pollMs: 'x' }, /pollMs of result\(\) must be a number >= 1, got "x"/],
+    [{ pollMs: 0 }, /pollMs of result\(\)/],
+    [{ signal: 5 }, /signal of result\(\) must be an AbortSignal, got number/],
+    [{ polMs: 5 }, /polMs is not an option of result\(\)/],
+    [{ constructor: 5 }, /constructor is not an option of result\(\)/],
+    [5, /options of result\(\) must be an object/],
+  ])('waiting for a result with %j is refused', async (options, message) => {
+    const r = runner()
+    await r.run(echo, 1, { runId: 'r' })
+    await expect(r.result('r', options as never)).rejects.toMatchObject({ code: 'INVALID_OPTIONS', message: expect.stringMatching(message) })
+  })
+
   it('what has no text in JSON is refused with the same code', async () => {
     const circular: { self?: unknown } = {}
     circular.self = circular
@@ -74,6 +87,22 @@ describe('ids, agents, inputs', () => {
       expect(() => sqliteStore(file('a.db'), { busyTimeoutMs: wrong })).toThrow(expect.objectContaining({ code: 'INVALID_OPTIONS' }))
     }
   })
+})
+
+it.each(['constructor', 'toString', 'valueOf', 'hasOwnProperty', '__proto__'])('a tool may be called %s: it runs, and replays', async (name) => {
+  let calls = 0
+  const made = durableTools(Object.fromEntries([[name, tool({ inputSchema: z.object({}), execute: async () => ++calls })]]))
+  const model = testModel((turn) => (turn === 0 ? { calls: [{ id: 'c', tool: name, input: {} }] } : { text: 'done' }))
+  let drives = 0
+  const agent = defineAgent('a', async () => {
+    const { text } = await generateText({ model: durable(model), tools: durableTools(made), prompt: 'x', stopWhen: isStepCount(3) })
+    if (++drives === 1) throw new Error('later')
+    return text
+  })
+  const r = createRunner({ agents: [agent], store: memoryStore(), idleMs: 5 })
+  await expect(r.run(agent, 1, { runId: 'r' })).rejects.toThrow(/later/)
+  expect(await r.resume('r')).toEqual({ status: 'completed', result: 'done' })
+  expect(calls).toBe(1)
 })
 
 describe('options and policies', () => {
@@ -91,6 +120,8 @@ describe('options and policies', () => {
     ['a model id where a model is wanted', () => durable('openai/gpt-6' as never), 'INVALID_OPTIONS', /language model object/],
     ['a model that lacks a method', () => durable({ specificationVersion: 'v4', doStream: () => {} } as never), 'INVALID_OPTIONS', /language model object, got an object without doGenerate\(\)/],
     ['a model of another specification', () => durable({ specificationVersion: 'v2', doGenerate: () => {} } as never), 'INVALID_OPTIONS', /specification v4, got "v2"/],
+    ['a list of tools', () => durableTools([tool({ inputSchema: z.object({}), execute: async () => 1 })] as never), 'INVALID_OPTIONS', /object of tools by name, got an array/],
+    ['a tool that is none', () => durableTools({ search: 5 } as never), 'INVALID_OPTIONS', /tools\.search must be a tool, got 5/],
     ['tools that are none', () => durableTools(undefined as never), 'INVALID_OPTIONS', /object of tools by name/],
     ['half an attempt', () => createRunner({ agents: [echo], stallAfter: 1.5 }), 'INVALID_OPTIONS', /stallAfter must be an integer >= 1, got 1.5/],
     ['an agent without a handler', () => defineAgent('x', undefined as never), 'INVALID_OPTIONS', /handler of agent "x"/],
@@ -113,6 +144,7 @@ describe('options of a call, and of a step', () => {
   it.each<[string, (run: Run) => Promise<unknown>, RegExp]>([
     ['a step without a function', (run) => run.step('a', undefined as never), /run\.step\(\): its (options|function)/],
     ['a step without a name', (run) => run.step('', () => 1), /its name must be a string/],
+    ['an idempotent that is a text', (run) => run.step('a', { idempotent: 'false' } as never, () => 1), /idempotent must be true or false, got "false"/],
     ['a misspelt option', (run) => run.step('a', { kee: 1 } as never, () => 1), /kee is not one of its options\. Is key meant\?/],
     ['an option that another one is', (run) => run.step('a', { timeout: 5 } as never, () => 1), /timeout is not one of its options\. Is timeoutMs meant\?/],
     ['an option that there is nowhere', (run) => run.step('a', { colour: 5 } as never, () => 1), /Known are key, input, idempotent, timeoutMs/],

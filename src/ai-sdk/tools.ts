@@ -1,6 +1,7 @@
 /** The AI SDK's tools as steps of a run. */
 import type { InferToolInput, InferToolOutput, Tool, ToolExecutionOptions } from 'ai'
 import { hash } from '../core/hash.ts'
+import { shown } from '../core/shown.ts'
 import { HoldfastError } from '../errors.ts'
 import { copyOf } from '../journal/copy.ts'
 import { fingerprint } from '../journal/fingerprint.ts'
@@ -40,18 +41,23 @@ type Execute = (input: unknown, options: ToolExecutionOptions<unknown>) => unkno
  * @throws HoldfastError `UNKNOWN_TOOL`, `INVALID_POLICY`.
  */
 export function wrapTools<TOOLS extends Tools>(tools: TOOLS, policies: ToolPolicies<TOOLS>, locate: Locate, options: DurableToolsOptions = {}): TOOLS {
-  if (typeof tools !== 'object' || tools === null) throw new HoldfastError('INVALID_OPTIONS', `durable tools must be an object of tools by name, got ${tools === null ? 'null' : typeof tools}`)
+  if (typeof tools !== 'object' || tools === null || Array.isArray(tools)) {
+    throw new HoldfastError('INVALID_OPTIONS', `durable tools must be an object of tools by name, got ${Array.isArray(tools) ? 'an array' : tools === null ? 'null' : typeof tools}`, { advice: NAMED })
+  }
   checkToolNames(policies, Object.keys(tools))
   checkOptions(options)
   const wrapped = Object.entries(tools).map(([name, tool]) => {
+    if (typeof tool !== 'object' || tool === null) throw new HoldfastError('INVALID_OPTIONS', `tools.${name} must be a tool, got ${shown(tool)}`, { advice: NAMED })
     const { execute, needsApproval } = tool as { execute?: Execute; needsApproval?: unknown }
     if (typeof execute !== 'function') return [name, tool]
     if (Reflect.get(execute, DURABLE) === true) {
-      if (name in policies) throw new HoldfastError('INVALID_POLICY', `tools.${name} is durable already: its policy stands where it was made so`)
+      if (Object.hasOwn(policies, name)) throw new HoldfastError('INVALID_POLICY', `tools.${name} is durable already: its policy stands where it was made so`)
       return [name, tool]
     }
     // Without the runner's defaults, to find what contradicts itself before anything runs.
-    const policy = fixToolPolicy(policies[name] as ToolPolicy<never, unknown> | undefined, `tools.${name}`, options.mcpAnnotations === 'trust' ? hintsOf(tool) : {})
+    // Tools may be called like what every object has.
+    const given = Object.hasOwn(policies, name) ? (policies[name] as ToolPolicy<never, unknown> | undefined) : undefined
+    const policy = fixToolPolicy(given, `tools.${name}`, options.mcpAnnotations === 'trust' ? hintsOf(tool) : {})
     const copy = Object.create(Object.getPrototypeOf(tool), Object.getOwnPropertyDescriptors(tool)) as object
     const durable = Object.assign(wrapExecute(name, tool, execute, policy, locate, options), { [DURABLE]: true })
     const changed = { execute: durable, ...(typeof needsApproval === 'function' && { needsApproval: approvalAsAsked(name, tool, needsApproval as NeedsApproval, locate) }) }
@@ -60,6 +66,9 @@ export function wrapTools<TOOLS extends Tools>(tools: TOOLS, policies: ToolPolic
   })
   return Object.fromEntries(wrapped) as TOOLS
 }
+
+/** What to pass in place of what are no tools. */
+const NAMED = 'Pass them as generateText takes them: { search: tool({ ... }), refund: tool({ ... }) }'
 
 const checkOptions = (options: DurableToolsOptions): void =>
   checkObject(options, 'options', { outside: oneOf(['plain', 'refuse']), mcpAnnotations: oneOf(['ignore', 'trust']) })

@@ -188,7 +188,7 @@ export function policiesOfCall(policies: RunPolicies, { retry, timeouts, onIncom
 export function checkCall(call: string, options: unknown, known: Readonly<Record<string, 'string' | 'boolean' | 'number' | 'function' | 'signal' | 'limits' | 'checked elsewhere' | readonly string[]>>): void {
   if (typeof options !== 'object' || options === null) throw invalid(`options of ${call}() must be an object, got ${options === null ? 'null' : typeof options}`)
   for (const [key, value] of Object.entries(options)) {
-    const kind = known[key]
+    const kind = Object.hasOwn(known, key) ? known[key] : undefined
     if (kind === undefined) throw invalid(`${key} is not an option of ${call}()`, `The options are ${Object.keys(known).join(', ')}`)
     if (kind === 'limits' && value !== undefined) checkLimits(value)
     if (typeof kind === 'object') {

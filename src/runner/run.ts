@@ -122,6 +122,7 @@ function checkStep<T>(kind: 'step' | 'read', name: string, options: StepOptions,
     const [nearest] = nearestNames(unknown, STEP_OPTIONS[kind], 1)
     throw invalid(`${unknown} is not one of its options`, nearest === undefined ? `Known are ${STEP_OPTIONS[kind].join(', ')}` : `Is ${nearest} meant?`)
   }
+  if (options.idempotent !== undefined && typeof options.idempotent !== 'boolean') throw invalid(`idempotent must be true or false, got ${shown(options.idempotent)}`)
   if (kind === 'step' && options.retry && options.idempotent !== true) throw invalid('retry is given, but it is not idempotent', 'Set idempotent: true if it may run twice, or leave retry out')
   if (options.key !== undefined && typeof options.key !== 'string' && typeof options.key !== 'number') throw invalid(`its key must be a string or a number, got ${typeof options.key}`)
 }

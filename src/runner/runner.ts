@@ -204,11 +204,13 @@ class DefaultRunner implements Runner {
   }
 
   async result(runId: string, options: { readonly signal?: AbortSignal; readonly pollMs?: number } = {}): Promise<Outcome> {
+    checkCall('result', options, { signal: 'signal', pollMs: 'checked elsewhere' })
     const { clock } = this.#options
+    const pollMs = duration('pollMs of result()', options.pollMs, 200, 1)
     for (;;) {
       const row = await this.#row(runId)
       if (row.status !== 'running' && row.status !== 'suspended') return this.#end(row)
-      await sleep(clock, options.pollMs ?? 200, options.signal)
+      await sleep(clock, pollMs, options.signal)
     }
   }
 
