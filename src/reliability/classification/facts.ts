@@ -38,7 +38,7 @@ const BODY_KEYS = [
   'error', 'errors', 'data', 'body', 'responseBody', 'rawBody', 'response', 'value', 'details', 'detail', 'errorDetails', 'statusDetails',
   'metadata', '$metadata', '$response', 'innererror', 'inner_error', 'extensions', 'raw', 'parameters', 'promptFeedback', 'candidates', 'choices',
   'incomplete_details', 'output', 'violations',
-  'meta', 'res', // Elasticsearch's and superagent's responses
+  'meta', 'res', 'httpResponse', 'rawResponse', 'httpMeta', // responses: Elasticsearch's, superagent's, Hugging Face's, generated SDKs'
 ]
 /** Amazon's event streams name the failure by the key: `{ throttlingException: { message } }`. */
 const EXCEPTION_KEYS = [

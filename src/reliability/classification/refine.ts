@@ -15,7 +15,7 @@ interface Refinement {
 const REFINEMENTS: readonly Refinement[] = [
   {
     to: 'quota', from: ['rate_limit', 'invalid_request', 'auth'], rule: 'spent-quota',
-    pattern: /exceeded your (?:current |monthly |daily |included )?(?:\w+ )?(?:quota|credits|budget|spend)|(?:insufficient|not enough|out of|no(?: more| remaining)?|used all(?: \w+)?) (?:credits?|quota|balance|funds|account balance)|(?:credit|account) balance is (?:too low|insufficient|not enough)|check your plan and billing|billing (?:hard )?limit|billing is not (?:active|enabled)|(?:spend(?:ing)?|budget|usage|credit|key)[ -](?:limit|cap)s?\b.{0,40}(?:reached|exceeded|hit|regain)|(?:reached|exceeded|hit) (?:your|the|its|their) (?:\w+ ){0,4}(?:spend(?:ing)?|usage|credit|budget) (?:limit|cap)|limited to [\d,]+ (?:\w+ )?calls? ?(?:\/|per) ?month/i,
+    pattern: /exceeded your (?:current |monthly |daily |included )?(?:\w+ )?(?:quota|credits|budget|spend)|(?:insufficient|not enough|out of|no(?: more| remaining)?|used all(?: \w+)?) (?:credits?|quota|balance|funds|account balance)|(?:credit|account) balance is (?:too low|insufficient|not enough)|check your plan and billing|exceeds your (?:\w+ )?(?:quota|credits)\b|\bcredits? (?:is|are|has been|have been) (?:depleted|exhausted|used up)|billing (?:hard )?limit|billing is not (?:active|enabled)|(?:spend(?:ing)?|budget|usage|credit|key)[ -](?:limit|cap)s?\b.{0,40}(?:reached|exceeded|hit|regain)|(?:reach(?:ed|ing)|exceed(?:ed|ing)|hit(?:ting)?) (?:your|the|its|their) (?:\w+ ){0,4}(?:spend(?:ing)?|usage|credit|budget) (?:limit|cap)|limited to [\d,]+ (?:\w+ )?calls? ?(?:\/|per) ?month/i,
   },
   {
     // Stricter than the next: "input tokens has exceeded your daily rate limit" is an ordinary 429.
