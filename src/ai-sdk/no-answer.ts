@@ -1,5 +1,6 @@
 /** Responses of status 200 that are no answer: an error where the answer should be, or an answer without its end (A5). */
 import type { LanguageModelV4FinishReason, LanguageModelV4GenerateResult } from '@ai-sdk/provider'
+import { shown } from '../core/shown.ts'
 import { BrokenResponseError } from './broken.ts'
 
 /** What the body of a response says about its failure; classified by the provider's own words in `data`. */
@@ -20,13 +21,28 @@ export class FailedResponseError extends Error {
  *
  * @throws FailedResponseError, or BrokenResponseError, which is retried like a stream that breaks off.
  */
-export function refuseNoAnswer({ content, finishReason, response }: Pick<LanguageModelV4GenerateResult, 'content' | 'finishReason' | 'response'>): void {
+export function refuseNoAnswer(result: Pick<LanguageModelV4GenerateResult, 'content' | 'finishReason' | 'response'>): void {
+  if (!Array.isArray(at(result, 'content')) || typeof at(at(result, 'finishReason'), 'unified') !== 'string') throw new BrokenResponseError('it has no content, or no finish')
+  const { content, finishReason, response } = result
+  for (const part of content) refuseHole(part)
   const error = errorIn(response?.body)
   if (error !== undefined) throw new FailedResponseError(error)
   refuseFailed(finishReason)
   // Without a body to look at, only that there is neither a word nor an end.
   const isNothing = content.length === 0 && finishReason.unified === 'other' && (finishReason.raw ?? '') === ''
   if (isNothing || isUnfinished(response?.body)) throw new BrokenResponseError('it ended before it was finished')
+}
+
+/**
+ * Adapters and middleware of one's own may lose a part of an answer, or what a call is known by: it cannot be recorded, nor carried on.
+ *
+ * @throws BrokenResponseError
+ */
+export function refuseHole(part: unknown): void {
+  const type = at(part, 'type')
+  if (typeof type !== 'string') throw new BrokenResponseError(`it holds ${shown(part).slice(0, 80)} where a part should be`)
+  const missing = type === 'tool-call' ? ['toolCallId', 'toolName', 'input'].find((key) => typeof at(part, key) !== 'string') : undefined
+  if (missing !== undefined) throw new BrokenResponseError(`it holds a tool call without its ${missing}`)
 }
 
 /** Finishes of answers that broke off on the other side, whatever came before: of OpenRouter and Mistral, vLLM and SGLang, DeepSeek. */

@@ -2,7 +2,7 @@
 import type { LanguageModelV4StreamPart, LanguageModelV4StreamResult } from '@ai-sdk/provider'
 import type { WorkContext } from '../run/step.ts'
 import { asBroken, BrokenResponseError } from './broken.ts'
-import { errorIn, refuseFailed } from './no-answer.ts'
+import { errorIn, refuseFailed, refuseHole } from './no-answer.ts'
 import { PartsRecorder, type RecordedResponse, type Stamp } from './recording.ts'
 
 /** Before these nothing of an answer has been seen, so a try that breaks can still be repeated silently. */
@@ -95,6 +95,7 @@ export async function readStream(live: LanguageModelV4StreamResult, out: PassedO
       if (signal.aborted) throw signal.reason
       if (done) break
       progress()
+      refuseHole(part)
       if (part.type === 'raw') failure ??= errorIn(part.rawValue)
       if (part.type === 'raw' && !passesRaw) continue
       if (part.type === 'error') throw asBroken(part.error)
