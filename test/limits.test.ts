@@ -46,6 +46,17 @@ describe('maxSteps', () => {
     expect(await runner.get('r')).toMatchObject({ status: 'failed', owner: null })
   })
 
+  it.each([['effects', true], ['reads', false]])('lets the calls of one response run that fit, and counts what ran: %s', async (_what, effects) => {
+    const { agent, runner, looked, events } = scene({ turns: 1, width: 4, effects })
+    const error = await failureOf(runner.run(agent, {}, { runId: 'r', limits: { maxSteps: 3 } }))
+    expect(error.message).toMatch(/^run "r" has used 3 of 3 steps/)
+    expect([error.usage?.steps, looked]).toEqual([expect.objectContaining({ model: 1, tool: 2 }), ['0a', '0b']])
+    expect(events.flatMap((e) => (e.type === 'limit-reached' ? [e.type] : e.type === 'step-started' && e.kind === 'tool' ? [e.step] : []))).toEqual(['0/c:0a', '0/c:0b', 'limit-reached'])
+    expect((await runner.history('r')).filter(({ entry }) => entry.type === 'settled')).toEqual([])
+    expect(await runner.resume('r', { limits: { maxSteps: 6 } })).toMatchObject({ status: 'completed', result: 'done' })
+    expect(looked).toEqual(['0a', '0b', '0c', '0d'])
+  })
+
   it('that is reached exactly at the end lets the run complete', async () => {
     const { agent, runner } = scene()
     expect(await runner.run(agent, {}, { runId: 'r', limits: { maxSteps: 7 } })).toMatchObject({ status: 'completed', result: 'done' })

@@ -107,7 +107,12 @@ async function start(drive: Drive, ticket: Ticket, spec: StepSpec, consumes: Con
   const { effect } = spec.claim
   const idempotencyKey = keyOf(drive, ticket, consumes)
   const reached = attempt.budget.start(ticket.ref, spec.hasInside && !effect && attempt.history.childrenOf(ticket.ref.id).length > 0)
-  if (reached) return drive.end({ type: 'limit', reached, label: spec.label, step: ticket.ref.id })
+  if (reached) {
+    // What was let in before it fits: once that is written down, it is called.
+    await attempt.options.writer.settled()
+    await attempt.clock.idle()
+    return drive.end({ type: 'limit', reached, label: spec.label, step: ticket.ref.id })
+  }
   if (effect) {
     if (!(await writeAhead(drive, ticket, spec, { idempotencyKey, consumes }))) return
     if (drive.isOver || !attempt.options.lease.check() || attempt.budget.over) return notCalled(drive, ticket)

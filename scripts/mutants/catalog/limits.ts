@@ -45,4 +45,12 @@ export const limits: readonly Mutant[] = [
     edits: [{ from: 'given = { ...given, ...entry.limits }', to: 'given = { ...given }' }],
     caughtBy: { file: 'test/limits.test.ts', name: 'is kept with the run that it was given to: a process that dies takes it to nobody' },
   },
+  {
+    name: 'calls that fit dropped',
+    rule: 'R16',
+    wrong: 'Of calls that are asked for at once none runs where one is too many, and all count as used.',
+    file: 'src/run/live.ts',
+    edits: [{ from: '    await attempt.options.writer.settled()\n    await attempt.clock.idle()\n', to: '' }],
+    caughtBy: { file: 'test/limits.test.ts', name: 'lets the calls of one response run that fit, and counts what ran: effects' },
+  },
 ]
