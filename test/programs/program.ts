@@ -35,6 +35,8 @@ export type ToolName =
   | 'look'
   /** Composite: runs a part of the program. */
   | 'team'
+  /** The same, with a time limit. */
+  | 'crew'
 
 /** Whether somebody has to agree to a call before it is made, and what they say. The call's arguments hold it. */
 export interface Gate {

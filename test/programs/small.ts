@@ -43,6 +43,13 @@ export const SMALL: Readonly<Record<string, Program>> = {
   'a step that times out around an effect that goes on': program(
     step('outer', { idempotent: true, inside: seq(read('load'), step('charge', { does: 'late' })) }),
   ),
+  'a tool that is cut around a payment that goes on, and is asked for again': program(
+    loop('a'),
+    { a: [turn(call('crew', 'x', 'ok', loop('b'))), turn(call('crew', 'y', 'ok', loop('b')), call('pay', 'z'))], b: [turn(call('pay', 'x', 'late'))] },
+  ),
+  'a tool that is cut around a request that is asked again much later': program(
+    loop('a'), { a: [turn(call('crew', 'x', 'ok', loop('b')))], b: [{ ...turn(), fault: { type: 'wait', times: 1 } }] },
+  ),
   'a step without input that somebody gave a result, behind a read that was not recorded': program(
     branches(seq({ type: 'wait', ms: 1_500 }, { type: 'chain', read: 'load', step: step('ship') }), step('ship', { does: 'hang-after' })), {}, { refuse: [4] },
   ),

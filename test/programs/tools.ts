@@ -2,14 +2,14 @@
 import { jsonSchema, tool, type ToolSet } from 'ai'
 import { currentStep, type DoubtfulCall, type Reconciled, type ToolPolicies, type ToolPolicy } from '../../src/index.ts'
 import { judgeApproval } from './approval.ts'
-import { perform } from './effect.ts'
+import { perform, TOOL_MS } from './effect.ts'
 import { position } from './position.ts'
 import type { Node, Program, ToolName } from './program.ts'
 import { digest, type Arguments } from './scripted-model.ts'
 import { never, type Session } from './session.ts'
 import type { CallSpec } from './call.ts'
 
-export const TOOLS: readonly ToolName[] = ['pay', 'mail', 'order', 'note', 'post', 'put', 'look', 'team']
+export const TOOLS: readonly ToolName[] = ['pay', 'mail', 'order', 'note', 'post', 'put', 'look', 'team', 'crew']
 
 type Rule = Pick<CallSpec, 'repeatable' | 'rerunAllowed' | 'effect' | 'keyed'>
 
@@ -19,6 +19,7 @@ export function ruleOf({ onIncompleteTool }: Program, name: ToolName, input: Arg
     case 'put':
     case 'look':
     case 'team':
+    case 'crew':
       return { repeatable: true }
     case 'order':
       return { repeatable: false, effect: `tool ${name} ${input.arg}`, keyed: true }
@@ -48,7 +49,7 @@ export function toolsOf(
     if (!session.frozen) judgeApproval(session.world, session, call, input)
     // What it does is told by what it is called with.
     call.spec = { ...call.spec, ...rule, input }
-    if (name === 'team') return runPart(input, at)
+    if (name === 'team' || name === 'crew') return runPart(input, at)
     return perform({ session, position: at, does: input.does, key: currentStep()!.idempotencyKey, output: outputOf(at, input), repeatable: rule.repeatable })
   }
   const tools = Object.fromEntries(TOOLS.map((name) => [
@@ -64,6 +65,7 @@ export function toolsOf(
     put: { idempotent: true },
     look: { readOnly: true },
     team: { composite: true },
+    crew: { composite: true, timeoutMs: TOOL_MS },
   }
   return { tools, policies: Object.fromEntries(TOOLS.map((name) => [name, { ...policies[name], ...approvalPolicy(session, name) }])) }
 }

@@ -243,6 +243,16 @@ export class World {
     }
   }
 
+  /** What holds them has its outcome: nobody waits any more for calls that still run in it, so nobody knows of their effects. */
+  #leave(session: Session, around: string): void {
+    for (const call of this.calls.values()) {
+      const last = call.starts.at(-1)
+      if (!call.spec.position.startsWith(`${around}.`) || call.spec.repeatable || last?.session !== session || last.over) continue
+      call.toldUnknown = call.wasUnknown = true
+      call.unknownAt = ++this.#event
+    }
+  }
+
   /** The call's caller sees its outcome. */
   deliver(session: Session, call: Call, outcome: string, isUnknown: boolean): void {
     const { position, twins } = call.spec
@@ -261,6 +271,8 @@ export class World {
       // It has come to its end meanwhile.
       if (call.starts.at(-1)?.returned) call.settled = true
     }
+    // An agent that fails may be entered again.
+    if (call.spec.kind !== 'agent') this.#leave(session, position)
     if (!session.live.has(position) && call.outcome !== outcome && outcome !== DENIED) this.#answer(session, call, outcome)
     call.outcome = outcome
     call.excused = false
