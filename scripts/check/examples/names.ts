@@ -35,6 +35,7 @@ declare global {
   const runId: string
   const text: string
   const threadId: string
+  const isLarge: (order: string) => boolean
   const loadChat: (threadId: string) => Promise<import('ai').ModelMessage[]>
   const clients: Map<string, import('ai').UIMessageStreamWriter>
   const conversations: readonly import('holdfast/testing').Conversation[]
