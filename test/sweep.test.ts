@@ -130,7 +130,7 @@ describe('what is refused', () => {
 
   it.each<[string, object, string]>([
     ['no time between sweeps', { everyMs: 0 }, 'everyMs of start() must be a number >= 1, got 0'],
-    ['a concurrency that is no number', { concurrency: 'all' }, 'concurrency of start() must be an integer >= 1, got all'],
+    ['a concurrency that is no number', { concurrency: 'all' }, 'concurrency of start() must be an integer >= 1, got "all"'],
     ['a listener that is none', { onError: true }, 'onError of start() must be a function'],
   ])('%s, by start', (_what, options, message) => {
     expect(() => createRunner({ agents, store: memoryStore() }).start(options)).toThrow(message)
