@@ -274,7 +274,7 @@ export class Branch {
     const [id, record] = [history.current(place), recordOf(place)]
     if (record && record.ref.name !== tool) return false
     if (history.ledger.effects.get(id)?.state === 'not-done') return false
-    return this.isReplayed(parentOf(place)!) ? record !== undefined || history.hasInside(id) : record?.fingerprint === fingerprint
+    return this.isReplayed(parentOf(place)!, record) ? record !== undefined || history.hasInside(id) : record?.fingerprint === fingerprint
   }
 
   /** The record of the step that this name and key would be claimed with now. */
@@ -282,9 +282,13 @@ export class Branch {
     return history.records.get(history.current(keyed(this.path, 's', name, key, this.occurrenceOf(keyed(this.path, 's', name, key, 0)))))
   }
 
-  /** Whether the response of a model step is the recorded one: another one may ask for something else under the same id. */
-  isReplayed(step: string): boolean {
-    return this.tickets.findLast((ticket) => ticket.ref.id === step)?.record?.end !== undefined
+  /**
+   * Whether the response of a model step is the recorded one, and `record` (of a call) came after it: another response, also one before it
+   * that left no record, may have asked for something else under the same id.
+   */
+  isReplayed(step: string, record?: StepRecord): boolean {
+    const response = this.tickets.findLast((ticket) => ticket.ref.id === step)?.record?.end
+    return response !== undefined && (record === undefined || response.seq < record.seq)
   }
 
   /** The fingerprint of the arguments that a call was asked with, which is not claimed yet: by the newest response that asks for its id. */

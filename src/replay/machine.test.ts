@@ -140,6 +140,24 @@ describe('C6, C7: what is asked for again', () => {
   })
 })
 
+describe('a call whose response left no record', () => {
+  it('does not answer the call of that id, with other arguments, of the response that was asked for in its place', () => {
+    const ask = request('q', { tools: ['t'] })
+    const run = new Scenario()
+    run.endUnrecorded(run.ask(ask), 'A', [asks('t', 'id', 'a')])
+    run.drain()
+    run.do(call('t', 'id', 'a'), 'result of a')
+    const second = run.killed()
+    second.do(ask, 'B', [asks('t', 'id', 'b')])
+    const third = second.killed()
+    third.do(ask)
+    expect(third.do(call('t', 'id', 'b'), 'result of b')).toMatchObject({ value: 'result of b', how: 'ran' })
+    const fourth = third.killed()
+    fourth.do(ask)
+    expect(fourth.do(call('t', 'id', 'b'))).toMatchObject({ value: 'result of b', how: 'replayed' })
+  })
+})
+
 describe('C8: killed while replaying', () => {
   it.each([1, 2, 3, 4])('the third attempt replays everything after two that came to %i steps', (steps) => {
     const drive = (run: Scenario, limit: number): string[] => {

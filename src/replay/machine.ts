@@ -281,7 +281,7 @@ export class Machine {
 
   #claimCalled(branch: Branch, claim: Claim, place: string): Verdict {
     const record = this.#recordAt(place)
-    if (!record || !branch.isReplayed(parentOf(place)!) || record.fingerprint === claim.fingerprint || record.ref.name !== claim.name) return this.#claimPlace(branch, claim, place)
+    if (!record || !branch.isReplayed(parentOf(place)!, record) || record.fingerprint === claim.fingerprint || record.ref.name !== claim.name) return this.#claimPlace(branch, claim, place)
     // The call is the same by its response and id: changed defaults or repairs are a change of configuration (R1).
     return this.#answered(branch, claim, record, [
       { type: 'warning', code: 'ARGUMENTS_CHANGED', step: record.ref.id, message: `tool "${claim.name}" would run with other arguments now than those recorded; the recorded result stands` },

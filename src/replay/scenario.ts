@@ -193,8 +193,8 @@ export class Scenario {
   }
 
   /** Its end could not be recorded. */
-  endUnrecorded(ticket: Ticket, value: JsonValue = ticket.ref.id): void {
-    this.#ends.set(ticket, { outcome: { type: 'value', value: { json: value } }, asked: [] })
+  endUnrecorded(ticket: Ticket, value: JsonValue = ticket.ref.id, asked: readonly AskedCall[] = []): void {
+    this.#ends.set(ticket, { outcome: { type: 'value', value: { json: value } }, asked })
     this.append({ type: 'warning', at: 0, code: 'NOT_RECORDED', message: 'the store refused it', step: ticket.ref.id })
     this.machine.ended(ticket, undefined)
   }
