@@ -57,8 +57,8 @@ export function asOneLine<T>(fn: () => T): T {
   return context ? inContext({ ...context, line: { asked: undefined } }, fn) : fn()
 }
 
-/** Whether the code of this context has asked for a step. */
-export const hasAsked = ({ asked, line }: Context, step: string): boolean => isAmong(step, line?.asked) || isAmong(step, asked)
+/** Says whether the code of this context has asked for a step. Made here: it is kept with its claim, and must keep nothing else. */
+export const followerOf = ({ asked, line }: Context): { follows: (step: string) => boolean } => ({ follows: (step) => isAmong(step, line?.asked) || isAmong(step, asked) })
 
 function isAmong(step: string, newest: Asked | undefined): boolean {
   for (let each = newest; each; each = each.before) if (each.step === step) return true

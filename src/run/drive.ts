@@ -11,7 +11,7 @@ import { around, isWithin, MAIN } from '../replay/identity.ts'
 import { Machine } from '../replay/machine.ts'
 import type { Attempt, Delayed } from './attempt.ts'
 import { Blame } from './blame.ts'
-import { currentContext, hasAsked, inContext, rememberAsked } from './current.ts'
+import { currentContext, followerOf, inContext, rememberAsked } from './current.ts'
 import type { DriveEnd, Ended } from './drive-end.ts'
 import { performLive } from './live.ts'
 import { hiddenClaim } from './hidden-claim.ts'
@@ -102,7 +102,7 @@ export class Drive {
       return never()
     }
     this.#disarmIdle()
-    const here = context?.drive === this ? { follows: (step: string) => hasAsked(context, step) } : {}
+    const here = context?.drive === this ? followerOf(context) : {}
     const verdict = refusedIn(spec.label, context) ?? this.machine.claim({ ...spec.claim, ...here })
     if (verdict.type === 'refuse') {
       this.#watch()
