@@ -9,6 +9,7 @@ import { settle } from './person.ts'
 import { position } from './position.ts'
 import type { Disturbance, Program } from './program.ts'
 import { Session } from './session.ts'
+import { verifyStored } from '../../src/journal/verify.ts'
 import { storeOf } from './store.ts'
 import { Timeline } from './timeline.ts'
 import type { Violation } from './violation.ts'
@@ -97,6 +98,7 @@ export async function execute(program: Program): Promise<Execution> {
     const wasOver = owner?.isOver === true && program.attempts.every(({ pause }) => pause === undefined)
     const ended = await attempt(session, runner)
     if (number === 1) crossings = session.crossings
+    for (const { message } of (await verifyStored(store, RUN_ID)).findings) world.violate('stored', message)
     if (world.violations.length > 0) return done()
     switch (ended.type) {
       case 'endless':

@@ -42,6 +42,8 @@ export type ViolationKind =
   | 'lease-kept'
   /** The summary of an attempt does not agree with what was seen. */
   | 'summary'
+  /** What is stored is not what verify calls whole. */
+  | 'stored'
 
 export interface Violation {
   readonly kind: ViolationKind
