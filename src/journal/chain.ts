@@ -1,11 +1,13 @@
 /** The chain of a journal: each entry's text with a checksum that covers the one before (R15). */
 import { hash } from '../core/hash.ts'
 import { HoldfastError } from '../errors.ts'
+import { answerFault } from './answer.ts'
 import { encodedFault } from './encoded.ts'
 import type { Entry } from './entry.ts'
 import { declaredFormat, type Formats, FORMATS, migrated, type PlainEntry } from './migrate.ts'
 import { entryFault } from './schema.ts'
 import type { Secrets } from './secrets.ts'
+import { idFault } from './step-id.ts'
 import type { StoredEntry } from './store.ts'
 
 /** The last link: where the next entry goes on. */
@@ -72,6 +74,8 @@ export function readLink(runId: string, row: StoredEntry, tip: Tip, formats: For
   if (schemaFault !== undefined) return fault(codecFault === undefined ? 'schema' : 'codec', schemaFault)
   if ((entry.type === 'run-created') !== (row.seq === 1)) return fault('schema', row.seq === 1 ? 'it is not the creation of a run' : 'it is the creation of a run')
   if (entry.type === 'run-created' && entry['runId'] !== runId) return fault('other-run', `it begins the journal of run ${JSON.stringify(entry['runId'])}`)
+  const ofStep = idFault(entry as unknown as Entry) ?? answerFault(entry as unknown as Entry)
+  if (ofStep !== undefined) return fault('schema', ofStep)
   return { entry: entry as unknown as Entry, tip: next }
 }
 

@@ -3,6 +3,7 @@ import { HoldfastError } from '../errors.ts'
 import { damaged, type Placed, type Tip, unlink } from './chain.ts'
 import { damagedMessage, readMessage } from './message.ts'
 import type { InboxMessage, RunRow, Store, StoredEntry } from './store.ts'
+import { repeatedStep } from './step-id.ts'
 
 export interface Journal {
   readonly entries: Placed[]
@@ -22,6 +23,8 @@ export async function readJournal(store: Store, row: RunRow): Promise<Journal> {
   const { runId } = row
   const stored = await store.read(runId)
   const journal = { ...unlink(runId, stored), bytes: bytesOf(stored) }
+  const repeated = repeatedStep(journal.entries)
+  if (repeated) throw damaged(runId, repeated.seq, repeated.message)
   const ends = journal.tip.seq
   if (ends > row.lastSeq) {
     // Another one may have written meanwhile; then the row knows of it by now.

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { hash } from '../core/hash.ts'
 import { link } from './chain.ts'
+import { encode, type Encoded } from './codec.ts'
 import { chained, EVERY_MESSAGE, everyEntry } from './fixtures/every-entry.ts'
 import type { Entry } from './entry.ts'
 import { writeMessage, type Message } from './message.ts'
@@ -55,6 +56,31 @@ describe('verifyRun', () => {
     expect(found(stored)).toEqual(expected)
   })
 
+  const model = ENTRIES.find((entry) => entry.type === 'step-ended' && entry.step.kind === 'model') as Entry & { type: 'step-ended' }
+  const answered = (value: Encoded): Entry => ({ ...model, outcome: { type: 'value', value } })
+  it.each<[string, Entry, string]>([
+    ['an id that is another number than its step', { ...model, step: { ...model.step, id: '7' } }, 'step.id is "7", and the step is number 0 of ""'],
+    ['a text for the answer of a model', answered({ json: 'hello' }), 'outcome.value is no answer of a model'],
+    ['an answer without its parts', answered({ json: { as: 'parts' } }), 'outcome.value.parts is not a list'],
+    ['an answer without its content', answered({ devalue: [{ as: 1, result: 2, at: 3 }, 'result', {}, ['BigInt', '1']] }), 'outcome.value.result.content is not a list'],
+    ['an answer with a part that is none', answered(encode({ as: 'parts', parts: [{ type: 'finish', at: new Date(0) }, 7] })), 'outcome.value.parts[1] is no part of an answer'],
+  ])('finds %s', (_, entry, message) => {
+    expect(found(rewritten(5, entry))).toEqual([[5, 'schema', message]])
+  })
+
+  it('finds a step that has its result twice, but not where it was superseded, nor inside of one that is tried again', () => {
+    const [created, started] = ['run-created', 'attempt-started'].map((type) => ENTRIES.find((entry) => entry.type === type)!) as [Entry, Entry]
+    const inside: Entry = { ...model, step: { ...model.step, id: '4/0', branch: '4' } }
+    const superseded: Entry = { type: 'superseded', at: 1, by: 'redo', step: '0', reason: '', ids: ['0', '4'] }
+    const again = { ...started, attempt: 2 } as Entry
+    const says = (...entries: Entry[]): unknown[] => found(chained([created, started, ...entries]), { status: 'running', lastSeq: entries.length + 2 })
+    expect(says(model, model)).toEqual([[4, 'schema', 'it is of step "0", which has its result in entry 3']])
+    expect(says(inside, again, inside)).toEqual([[5, 'schema', 'it is of step "4/0", which has its result in entry 3']])
+    expect(says(model, superseded, model)).toEqual([])
+    expect(says(inside, inside)).toEqual([])
+    expect(says(inside, superseded, again, inside)).toEqual([])
+  })
+
   it('finds swapped rows', () => {
     expect(found(ROWS.with(4, { ...b, seq: 5 }).with(5, { ...a, seq: 6 })).map((finding) => (finding as unknown[])[0])).toEqual([5, 6, 7])
   })
@@ -76,9 +102,10 @@ describe('verifyRun', () => {
   it('finds the row of a killed run that says it had ended, and none wrong that an attempt left as it was which came to no step', () => {
     const [created, started, step] = ['run-created', 'attempt-started', 'step-ended'].map((type) => ENTRIES.find((entry) => entry.type === type)!) as [Entry, Entry, Entry]
     const failed: Entry = { type: 'run-ended', status: 'failed', at: 1 }
+    const other = ENTRIES.find((entry) => entry.type === 'step-ended' && entry.step.id === '1')!
     const says = (entries: Entry[], status: RunRow['status']): unknown[] => found(chained(entries), { status, lastSeq: entries.length }).map((finding) => (finding as unknown[])[2])
     for (const status of ['failed', 'suspended'] as const) expect(says([created, started, step], status)).toEqual([`the run's row says status "${status}", the journal "running"`])
-    expect(says([created, started, step, failed, { ...started, attempt: 2 } as Entry, step], 'failed')).toEqual([`the run's row says status "failed", the journal "running"`])
+    expect(says([created, started, step, failed, { ...started, attempt: 2 } as Entry, other], 'failed')).toEqual([`the run's row says status "failed", the journal "running"`])
     expect(says([created, started, step, failed], 'failed')).toEqual([])
     expect(says([created, started, step, failed, { ...started, attempt: 2 } as Entry], 'failed')).toEqual([])
   })

@@ -1,6 +1,6 @@
 /** Everything that is wrong with a run, from what its store gives. Pure. */
 import { HoldfastError, withoutAdvice } from '../errors.ts'
-import { type FaultType, readLink, START, type Tip } from './chain.ts'
+import { type FaultType, type Placed, readLink, START, type Tip } from './chain.ts'
 import { decode } from './codec.ts'
 import type { Entry } from './entry.ts'
 import { readMessage } from './message.ts'
@@ -8,6 +8,7 @@ import { rowFaults } from './row-faults.ts'
 import { entryFault } from './schema.ts'
 import { legible } from './secrets.ts'
 import type { InboxMessage, RunRow, StoredEntry } from './store.ts'
+import { repeatedStep } from './step-id.ts'
 
 /**
  * What is wrong with an entry; `missing`: it is not there; `row`: the run's row says otherwise; `inbox`: a message; `not-encrypted`: in a store
@@ -50,7 +51,7 @@ export function verifyRun(row: RunRow | UnreadableRow, stored: readonly (Opened<
     said.add(message)
     found(seq, type, message)
   }
-  const entries: Entry[] = []
+  const entries: Placed[] = []
   let tip: Tip = START
   for (const each of stored) {
     if ('fault' in each) {
@@ -64,7 +65,7 @@ export function verifyRun(row: RunRow | UnreadableRow, stored: readonly (Opened<
     const link = readLink(runId, each, tip)
     if ('fault' in link) found(tip.seq + 1, link.fault.type, link.fault.message)
     else {
-      entries.push(link.entry)
+      entries.push({ seq: each.seq, entry: link.entry })
       const fault = valueFault(legible(link.entry))
       if (fault !== undefined) found(each.seq, 'codec', fault)
     }
@@ -72,10 +73,12 @@ export function verifyRun(row: RunRow | UnreadableRow, stored: readonly (Opened<
     // What a newer build wrote, or a key hides, cannot be judged.
     if ('fault' in link && (link.fault.type === 'format' || link.fault.type === 'encrypted')) return findings
   }
+  const repeated = repeatedStep(entries)
+  if (repeated) found(repeated.seq, 'schema', repeated.message)
   if ('fault' in row) found(null, 'store', row.fault)
   else {
     if (tip.seq < Math.max(1, row.lastSeq)) found(tip.seq + 1, 'missing', `the journal ${tip.seq === 0 ? 'has no entry' : `ends at entry ${tip.seq}`}, it had ${Math.max(1, row.lastSeq)}`)
-    if (findings.length === 0) for (const message of rowFaults(row, entries)) found(null, 'row', message)
+    if (findings.length === 0) for (const message of rowFaults(row, entries.map(({ entry }) => entry))) found(null, 'row', message)
   }
   inbox.forEach((message, i) => {
     if (message.seq !== i + 1) found(message.seq, 'inbox', `message ${i + 1} is missing`)
