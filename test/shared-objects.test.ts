@@ -58,10 +58,10 @@ describe('the input of a run', () => {
   it('is compared with the recorded one whatever its size: a lower limit does not refuse a run that exists', async () => {
     const agent = defineAgent('a', async (_run, text: string) => text.length)
     const store = memoryStore()
-    const text = 'x'.repeat(1_000)
+    const text = 'x'.repeat(10_000)
     await createRunner({ agents: [agent], store }).run(agent, text, { runId: 'r' })
-    const runner = createRunner({ agents: [agent], store, maxStepBytes: 100 })
-    expect(await runner.run(agent, text, { runId: 'r' })).toEqual({ status: 'completed', result: 1_000 })
+    const runner = createRunner({ agents: [agent], store, maxStepBytes: 5_000 })
+    expect(await runner.run(agent, text, { runId: 'r' })).toEqual({ status: 'completed', result: 10_000 })
     await expect(runner.run(agent, text, { runId: 'other' })).rejects.toMatchObject({ code: 'VALUE_TOO_LARGE' })
     expect(await store.get('other')).toBeUndefined()
   })
