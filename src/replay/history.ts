@@ -37,7 +37,11 @@ export class History {
   /** By place, how often its records were superseded. */
   readonly #generations = new Map<string, number>()
 
+  /** Position of the newest entry. */
+  newest = 0
+
   apply(entry: Entry, seq: number): void {
+    this.newest = Math.max(this.newest, seq)
     this.ledger.apply(entry, seq)
     this.approvals.apply(entry, seq)
     switch (entry.type) {

@@ -340,7 +340,8 @@ export class Machine {
     ticket.deliveredAt = ++this.#event
     const branch = ticket.within
     branch.open.delete(ticket)
-    if (this.#history.isChanged(ticket.ref.id)) branch.changedAt = Math.max(branch.changedAt, ticket.seq)
+    // One without a record counts from now on: what is recorded after it in this drive saw it.
+    if (this.#history.isChanged(ticket.ref.id)) branch.changedAt = Math.max(branch.changedAt, Math.min(ticket.seq, this.#history.newest))
     const { model: _model, ...kept } = ticket.claim
     ticket.claim = kept
     if (ticket.claim.place.type === 'key') branch.closeKey(keyed(branch.path, typeOf(ticket.claim), ticket.claim.name, ticket.claim.place.key, 0))
