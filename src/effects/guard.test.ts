@@ -143,9 +143,9 @@ describe('a call while the same effect is in doubt (C27, C28)', () => {
     expect(scene().doubtful('a').doubtful('b').decided('c', 'rerun').ask('c')).toEqual(startOf(['a'], [1]))
   })
 
-  it.each([['a result', RESULT, 'wait'], ['what an earlier one gave', REUSE, 'wait'], ['rerun', 'rerun', 'start'], ['skip', 'skip', 'skip']] as const)(
+  it.each([['a result', 'wait', RESULT], ['what an earlier one gave', 'wait', REUSE], ['rerun', 'start', 'rerun'], ['skip', 'skip', 'skip']] as const)(
     'that says nothing of what it asks for, and follows what may be another result since it was decided about: %s is %s then',
-    (_, decision, verdict) => {
+    (_, verdict, decision) => {
       const decided = scene().started('a').decided('b', decision)
       expect(decided.ask('b', { changedAt: 999 }).type).toBe(decision === 'rerun' || decision === 'skip' ? verdict : 'answer')
       expect(decided.ask('b', { changedAt: 1_001 }).type).toBe(verdict)

@@ -55,7 +55,7 @@ export const approval: readonly Mutant[] = [
     rule: 'R10',
     wrong: 'Outside of a run, where nobody can be asked, a call that needs approval is made.',
     file: 'src/ai-sdk/tools.ts',
-    edits: [{ from: '      if (policy.approval) return withoutApproval(name, policy, input, () => execute.call(tool, input, call))\n', to: '' }],
+    edits: [{ from: '      if (policy.approval) return withoutApproval(name, policy, asked, () => execute.call(tool, asked, call))\n', to: '' }],
     caughtBy: { file: 'test/approvals.test.ts', name: 'outside of a run: it is not called, unless its condition says that it needs none' },
   },
 ]

@@ -23,7 +23,7 @@ export const damage: readonly Mutant[] = [
     rule: 'R15',
     wrong: 'Behind the cut of a damaged journal a decision that was used up lets an effect pass once more.',
     file: 'src/run/inbox.ts',
-    edits: [{ from: "entry.type === 'decision' || entry.type === 'salvaged'", to: "entry.type === 'decision'" }],
+    edits: [{ from: " || entry.type === 'salvaged' ?", to: ' ?' }],
     caughtBy: { file: 'test/salvage.test.ts', name: 'leaves messages that cannot be read behind, and what they may have settled in doubt' },
   },
   {

@@ -23,7 +23,7 @@ export const decisions: readonly Mutant[] = [
     rule: 'R6',
     wrong: 'A decision that is given with its reason is taken for the call that has its id by now.',
     file: 'src/runner/resolve.ts',
-    edits: [{ from: '(asked.fingerprint !== question.fingerprint || asked.tool !== question.effect.name)', to: '(!asked.step)' }],
+    edits: [{ from: '(known.fingerprint !== question.fingerprint || known.tool !== question.effect.name)', to: '(!known.step)' }],
     caughtBy: { file: 'test/elsewhere.test.ts', name: 'is taken, and is refused where the id has become that of another call' },
   },
   {
@@ -103,7 +103,7 @@ export const decisions: readonly Mutant[] = [
     rule: 'R6',
     wrong: 'What was found out of one start is taken for a decision about a newer one.',
     file: 'src/runner/resolve.ts',
-    edits: [{ from: '    if (again) throw', to: '    if (again && !again) throw' }],
+    edits: [{ from: 'if (again !== undefined) throw', to: "if (again === '') throw" }],
     caughtBy: { file: 'test/left-at-that.test.ts', name: 'is refused: what was found out says nothing of the newer start' },
   },
   {

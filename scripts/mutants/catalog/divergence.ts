@@ -46,9 +46,17 @@ export const divergence: readonly Mutant[] = [
     name: 'blind steps replay',
     rule: 'R5',
     wrong: 'A step that does not say what it asks for replays after a result that may be another one now.',
-    file: 'src/replay/machine.ts',
+    file: 'src/replay/claim.ts',
     edits: [{ from: "!claim.hasInput && claim.place.type !== 'key'", to: "!claim.hasInput && claim.kind === 'model'" }],
     caughtBy: { file: 'src/replay/machine-divergence.test.ts', name: 'a read runs live after a result that was handed out without a record, and is another one now' },
+  },
+  {
+    name: 'a result that somebody gave before answers',
+    rule: 'R5',
+    wrong: 'What somebody gave for a call that says nothing of what it asks answers it also where what it follows is another result since.',
+    file: 'src/effects/guard.ts',
+    edits: [{ from: '(d.since < call.changedAt && isAnswer(d))', to: '(d.since < 0 && isAnswer(d))' }],
+    caughtBy: { file: 'src/effects/guard.test.ts', name: 'that says nothing of what it asks for, and follows what may be another result since it was decided about: a result is wait then' },
   },
   {
     name: 'decisions not used up',

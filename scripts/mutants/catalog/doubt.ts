@@ -78,8 +78,8 @@ export const doubt: readonly Mutant[] = [
     name: 'any answer settles',
     rule: 'R6',
     wrong: 'Whatever `reconcile` gives is taken for a completed call.',
-    file: 'src/run/settle.ts',
-    edits: [{ from: 'if (!isReconciled(value)) {', to: 'if (!isReconciled(value) && value === Infinity) {' }],
+    file: 'src/run/reconcile.ts',
+    edits: [{ from: 'return shown(value)', to: "return { status: 'completed', output: value }" }],
     caughtBy: { file: 'test/doubt.test.ts', name: 'stays in doubt when reconcile gives null: only a clear answer settles it' },
   },
   {

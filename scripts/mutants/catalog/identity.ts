@@ -24,11 +24,11 @@ export const identity: readonly Mutant[] = [
     wrong: 'The calls of a response are answered with its records in the order in which these ended.',
     file: 'src/replay/machine.ts',
     edits: [{
-      from: 'const record = this.#recordAt(place)\n    // A response',
+      from: 'const record = this.#recordAt(place)\n    if (!record || !branch',
       to: `const record = [...this.#history.records.values()]
       .filter((r) => r.end && parentOf(r.ref.id) === parentOf(place) && !branch.tickets.some((ticket) => ticket.record === r))
       .sort((a, b) => a.end!.seq - b.end!.seq)[0]
-    // A response`,
+    if (!record || !branch`,
     }],
     caughtBy: { file: 'test/side-by-side.test.ts', name: 'parallel tools that finish in reverse order get their own results, and fewer at a time do not deadlock (C5, C33)' },
   },
@@ -39,6 +39,14 @@ export const identity: readonly Mutant[] = [
     file: 'src/replay/branch.ts',
     edits: [{ from: 'calls.find((call) => call.fingerprint === fingerprint) ??\n    calls.find((call) => recordOf(call.id)?.fingerprint === fingerprint) ??\n    calls.find((call) => !recordOf(call.id)) ??', to: '' }],
     caughtBy: { file: 'src/replay/machine.test.ts', name: 'is told apart by arguments where an id repeats within one response' },
+  },
+  {
+    name: 'a call of a response without a record answers',
+    rule: 'R1',
+    wrong: 'What a response asked for that was never recorded is taken for what the one in its place asks for.',
+    file: 'src/replay/branch.ts',
+    edits: [{ from: '(record === undefined || response.seq < record.seq)', to: '(record === undefined || response.seq > 0)' }],
+    caughtBy: { file: 'src/replay/machine.test.ts', name: 'does not answer the call of that id, with other arguments, of the response that was asked for in its place' },
   },
   {
     name: 'overlap not recorded',
@@ -93,8 +101,16 @@ export const identity: readonly Mutant[] = [
     rule: 'R1',
     wrong: 'Two open steps of one name without key or input are not refused.',
     file: 'src/replay/refusal.ts',
-    edits: [{ from: 'if (!twin) return undefined', to: 'if (twin ?? true) return undefined' }],
+    edits: [{ from: 'if (twin) return', to: 'if (twin && twin.claimedAt < 0) return' }],
     caughtBy: { file: 'test/side-by-side.test.ts', name: 'steps of one name without key or input are refused when they overlap; with a key they are right (C16d)' },
+  },
+  {
+    name: 'steps of other code are let through',
+    rule: 'R1',
+    wrong: 'A step that says nothing of what it asks for counts by its turn, although other code than that of the one before asks for it.',
+    file: 'src/replay/refusal.ts',
+    edits: [{ from: 'if (former === undefined || claim.follows!(former))', to: 'if (former === undefined || claim.follows)' }],
+    caughtBy: { file: 'test/side-by-side.test.ts', name: 'are refused where other code asks for the second one, although the first has ended: the loads may end in another order on resume' },
   },
   {
     name: 'branches share a line',
@@ -116,7 +132,7 @@ export const identity: readonly Mutant[] = [
     name: 'a branch opened by a try that was left',
     rule: 'R1',
     wrong: 'An abandoned try opens branches in the line of the one after it, which finds its keys taken.',
-    file: 'src/runner/run.ts',
+    file: 'src/runner/branch.ts',
     edits: [{ from: 'step?.signal.aborted || drive.machine.hasEnded(parent)', to: 'drive.machine.hasEnded(parent)' }],
     caughtBy: { file: 'test/nested.test.ts', name: 'may not open branches either: they would stand in the line of the try after it' },
   },

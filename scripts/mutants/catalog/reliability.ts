@@ -63,7 +63,7 @@ export const reliability: readonly Mutant[] = [
     rule: 'R13',
     wrong: 'A stream whose step failed just ends, so that a partial text looks like a success.',
     file: 'src/ai-sdk/stream.ts',
-    edits: [{ from: 'this.#controller!.error(error)', to: 'this.#controller!.close()' }],
+    edits: [{ from: 'controller.error(error)', to: 'controller.close()' }],
     caughtBy: { file: 'test/streams.test.ts', name: 'is an error for who reads textStream, in streamText' },
   },
   {
@@ -95,7 +95,7 @@ export const reliability: readonly Mutant[] = [
     rule: 'R11',
     wrong: 'A message that comes in while the run suspends has the step asked again before its time.',
     file: 'src/run/long-wait.ts',
-    edits: [{ from: '  attempt.delay(reason, classification.retryAfterMs === null ? undefined : askOf(ticket))\n', to: '' }, { from: '  attempt.write([reason]).catch(() => {})\n', to: '' }],
+    edits: [{ from: '  noteDelay(attempt, reason, classification.retryAfterMs === null ? undefined : ask)\n', to: '' }],
     caughtBy: { file: 'test/long-waits.test.ts', name: 'drives it again, and it is asked no earlier for that, in generateText' },
   },
   {

@@ -31,7 +31,11 @@ export const sameRun: readonly Mutant[] = [
     rule: 'R7',
     wrong: 'A handler that is driven again is given the input as the drive before has left it.',
     file: 'src/runner/drive-attempt.ts',
-    edits: [{ from: '  const { attempt, agent, input, lease } = opened\n', to: "  const { attempt, agent, lease } = opened\n  const input = decode(opened.input, 'input')\n" }, { from: "handler(runOf(drive), decode(input, 'input'))", to: 'handler(runOf(drive), input)' }],
+    edits: [
+      { from: '  const { attempt, lease } = opened\n', to: "  const { attempt, lease } = opened\n  const shared = decode(opened.input, 'input')\n" },
+      { from: 'driveOnce(opened, current.drive)', to: 'driveOnce({ ...opened, input: shared }, current.drive)' },
+      { from: "handler(runOf(drive), decode(input, 'input'))", to: 'handler(runOf(drive), input)' },
+    ],
     caughtBy: { file: 'test/shared-objects.test.ts', name: 'is as it was recorded each time the handler is driven, also where it took things off it the time before' },
   },
   {

@@ -18,7 +18,7 @@ export const suspend: readonly Mutant[] = [
     rule: 'R10',
     wrong: 'A tool whose inner step waits counts as at work, so the run never suspends.',
     file: 'src/run/drive.ts',
-    edits: [{ from: 'for (const { ref } of this.#waiting.keys()) for (const path of around(ref.branch)) held.add(path)', to: '' }],
+    edits: [{ from: '[...this.#waiting.keys(), ...(this.#over', to: '[...(this.#over' }],
     caughtBy: { file: 'test/nested.test.ts', name: 'suspends the run, although the tool around it is open, and goes on inside after the decision' },
   },
   {
@@ -66,7 +66,7 @@ export const suspend: readonly Mutant[] = [
     rule: 'R10',
     wrong: 'A run whose wait is over is driven by nobody: only abandoned ones are looked for.',
     file: 'src/runner/recover.ts',
-    edits: [{ from: ', ...(await store.list({ dueBy: now, limit: Infinity }))', to: '' }],
+    edits: [{ from: ', ...(await store.list({ dueBy: now, ...all }))', to: '' }],
     caughtBy: { file: 'test/recover.test.ts', name: 'drives a run whose long wait is over, and not before, its process being gone (A15)' },
   },
   {

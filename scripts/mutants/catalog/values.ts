@@ -7,7 +7,7 @@ export const values: readonly Mutant[] = [
     rule: 'R14',
     wrong: 'What is named a secret stands in the store.',
     file: 'src/journal/secrets.ts',
-    edits: [{ from: 'if (!this.#inBody.test(body)) return body', to: "if (body !== '') return body" }],
+    edits: [{ from: 'if (!this.#isIn(body)) return body', to: "if (body !== '') return body" }],
     caughtBy: { file: 'test/secrets.test.ts', name: 'a secret in input, arguments, results, responses and errors of generateText is stored by its name, and whole in the run, live and replayed (C26)' },
   },
   {
