@@ -42,13 +42,18 @@ describe('a record that the store refuses (C17)', () => {
     ])
   })
 
-  it('of a try that nobody waits for any more: it is not even written where the next one has its record (C20)', async () => {
+  it.each<[string, (inner: Promise<string>) => Promise<unknown>]>([
+    ['timed out', (inner) => inner],
+    ['threw', () => Promise.reject(new Error('fetch failed', { cause: Object.assign(new Error('reset'), { code: 'ECONNRESET' }) }))],
+  ])('of a try that %s: it is not even written where the next one has its record (C20)', async (_, firstTry) => {
     const clock = manualClock(1_000_000)
     const first = Promise.withResolvers<string>()
     let tries = 0
     const { state, runner, agent, warnings, summaries } = scene(/"step-ended".*"the first"/, (run) => run.read('outer', { timeoutMs: 1_000, retry: { backoff: { baseMs: 1, jitter: 'none' } } }, async () => {
       const isFirst = ++tries === 1
-      const told = await run.read('inner', { timeoutMs: 60_000 }, () => (isFirst ? first.promise : 'the second'))
+      const inner = run.read('inner', { timeoutMs: 60_000 }, () => (isFirst ? first.promise : 'the second'))
+      if (isFirst) await firstTry(inner)
+      const told = await inner
       first.resolve('the first')
       for (let i = 0; i < 20; i++) await new Promise((resolve) => setImmediate(resolve))
       return told

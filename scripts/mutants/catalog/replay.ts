@@ -80,6 +80,6 @@ export const replay: readonly Mutant[] = [
     wrong: 'What a try that was left comes to is recorded over the result of the next one.',
     file: 'src/run/record.ts',
     edits: [{ from: 'if (first?.end && !effect) {', to: 'if (first?.end && !effect && !fingerprint) {' }],
-    caughtBy: { file: 'test/acceptance/refused-records.test.ts', name: 'of a try that nobody waits for any more: it is not even written where the next one has its record (C20)' },
+    caughtBy: { file: 'test/acceptance/refused-records.test.ts', name: 'of a try that threw: it is not even written where the next one has its record (C20)' },
   },
 ]
