@@ -4,6 +4,7 @@ import { catalog } from '../scripts/mutants/catalog/index.ts'
 import { inLanes } from '../scripts/mutants/lanes.ts'
 import { mutate, type Mutant } from '../scripts/mutants/mutant.ts'
 import { chosen, readOptions } from '../scripts/mutants/options.ts'
+import { notApplicable } from '../scripts/mutants/run.ts'
 import { resultOf } from '../scripts/mutants/test-run.ts'
 import { verdictOf } from '../scripts/mutants/verdict.ts'
 
@@ -50,6 +51,10 @@ describe('the catalog', () => {
     expect([...new Set(catalog.map(({ rule }) => rule))]).toEqual(expect.arrayContaining(['R1', 'R2', 'R3', 'R4', 'R5', 'R6', 'R7', 'R8', 'R9', 'R10', 'R16']))
     expect(new Set(catalog.map(({ name }) => name)).size).toBe(catalog.length)
     expect(catalog.filter(({ edits }) => edits.length === 0 || edits.some(({ from, to }) => from === '' || from === to))).toEqual([])
+  })
+
+  it('fits the sources: each mistake can be made where its mechanism is now', () => {
+    expect(catalog.flatMap(notApplicable)).toEqual([])
   })
 })
 

@@ -38,7 +38,8 @@ export async function runMutants(mutants: readonly Mutant[], tell: (line: string
   })
 }
 
-function notApplicable(mutant: Mutant): string[] {
+/** In words, what of the mutant is not in the sources; empty: it applies. */
+export function notApplicable(mutant: Mutant): string[] {
   try {
     mutate(readFileSync(join(root, mutant.file), 'utf8'), mutant)
     return []
