@@ -14,7 +14,7 @@ export interface Context {
   readonly step?: StepContext
   /** Whether that code has come to its end: what still runs was only started by it. */
   readonly isOver?: () => boolean
-  /** The steps that this code has asked for itself, as far as nothing but that tells them apart; the newest first. */
+  /** The step that this code has asked for last; what it follows is asked there. */
   readonly asked?: Asked
   /** Of code that is called again and again, such as the body of a generator: what it has asked for so far. */
   readonly line?: Line
@@ -22,9 +22,10 @@ export interface Context {
   readonly request?: string
 }
 
+/** A step that was asked for, and those that the code that asked had asked for, or been given, before. */
 export interface Asked {
   readonly step: string
-  readonly before: Asked | undefined
+  readonly before: readonly Asked[]
 }
 
 export interface Line {
@@ -44,12 +45,17 @@ export const currentContext = (): Context | undefined => shared.storage.getStore
 
 export const inContext = <T>(context: Context, fn: () => T): T => shared.storage.run(context, fn)
 
-/** Code that goes on from here has asked for this step; what runs beside it has not. */
-export function rememberAsked(step: string): void {
+/** Code that goes on from here has asked for this step; what runs beside it has not. `given`: the step whose result was handed out right before. */
+export function rememberAsked(step: string, given: Asked | undefined): Asked {
   const context = currentContext()
-  if (context?.line) context.line.asked = { step, before: context.line.asked }
-  else if (context) shared.storage.enterWith({ ...context, asked: { step, before: context.asked } })
+  const asked = { step, before: originsOf(context, given) }
+  if (context?.line) context.line.asked = asked
+  else if (context) shared.storage.enterWith({ ...context, asked })
+  return asked
 }
+
+const originsOf = (context: Context | undefined, given: Asked | undefined): Asked[] =>
+  [...new Set([context?.line?.asked, context?.asked, given].filter((each) => each !== undefined))]
 
 /** Calls what calls other code again and again, a generator's body say: what that asks for follows what it has asked for before. */
 export function asOneLine<T>(fn: () => T): T {
@@ -57,11 +63,22 @@ export function asOneLine<T>(fn: () => T): T {
   return context ? inContext({ ...context, line: { asked: undefined } }, fn) : fn()
 }
 
-/** Says whether the code of this context has asked for a step. Made here: it is kept with its claim, and must keep nothing else. */
-export const followerOf = ({ asked, line }: Context): { follows: (step: string) => boolean } => ({ follows: (step) => isAmong(step, line?.asked) || isAmong(step, asked) })
+/**
+ * Says whether the code of this context follows a step: has asked for it, or goes on from what was handed out right before (`given`), whose
+ * code has. Made here: it is kept with its claim, and must keep nothing else.
+ */
+export function followerOf(context: Context, given: Asked | undefined): { readonly follows: (step: string) => boolean } {
+  const origins = originsOf(context, given)
+  return { follows: (step) => isAmong(step, origins) }
+}
 
-function isAmong(step: string, newest: Asked | undefined): boolean {
-  for (let each = newest; each; each = each.before) if (each.step === step) return true
+/** The nearest first: in a line of work it is found at once. */
+function isAmong(step: string, origins: readonly Asked[]): boolean {
+  const seen = new Set(origins)
+  for (const each of seen) {
+    if (each.step === step) return true
+    for (const before of each.before) seen.add(before)
+  }
   return false
 }
 

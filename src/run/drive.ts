@@ -6,12 +6,12 @@ import type { Consumption } from '../effects/guard.ts'
 import { decode } from '../journal/codec.ts'
 import type { SuspendReason } from '../journal/entry.ts'
 import { HoldfastError } from '../errors.ts'
-import { isBlind, type Note, type Ticket, type Verdict } from '../replay/claim.ts'
+import type { Note, Ticket, Verdict } from '../replay/claim.ts'
 import { around, isWithin, MAIN } from '../replay/identity.ts'
 import { Machine } from '../replay/machine.ts'
 import type { Attempt, Delayed } from './attempt.ts'
 import { Blame } from './blame.ts'
-import { currentContext, followerOf, inContext, rememberAsked } from './current.ts'
+import { currentContext, followerOf, inContext, rememberAsked, type Asked } from './current.ts'
 import type { DriveEnd, Ended } from './drive-end.ts'
 import { performLive } from './live.ts'
 import { hiddenClaim } from './hidden-claim.ts'
@@ -41,6 +41,10 @@ export class Drive {
   readonly openEffects = new OpenEffects()
   readonly #ends = new Map<Ticket, Ended>()
   readonly #callers = new Map<Ticket, (ended: Ended) => void>()
+  /** What each follows, until its result is handed out. */
+  readonly #asked = new Map<Ticket, Asked>()
+  /** What was handed out last, until the event loop has run dry: what is asked for meanwhile goes on from it. */
+  #given: Asked | undefined
   /** With what lets the time of the steps around it go on. */
   readonly #waiting = new Map<Ticket, Waiting & { readonly goOn: () => void }>()
   /** By step, as what it was told to be in doubt. */
@@ -102,7 +106,7 @@ export class Drive {
       return never()
     }
     this.#disarmIdle()
-    const here = context?.drive === this ? followerOf(context) : {}
+    const here = context?.drive === this ? followerOf(context, this.#given) : {}
     const verdict = refusedIn(spec.label, context) ?? this.machine.claim({ ...spec.claim, ...here })
     if (verdict.type === 'refuse') {
       this.#watch()
@@ -110,7 +114,7 @@ export class Drive {
     }
     const { ticket, notes } = verdict
     spec.onClaimed?.(ticket.ref)
-    if (isBlind(spec.claim) && context?.drive === this) rememberAsked(ticket.ref.id)
+    if (context?.drive === this) this.#asked.set(ticket, rememberAsked(ticket.ref.id, this.#given))
     const ended = new Promise<Ended>((resolve) => this.#callers.set(ticket, resolve))
     this.#note(notes)
     if (verdict.type === 'replay') {
@@ -332,6 +336,7 @@ export class Drive {
     let holdUntil: number | undefined
     for (;;) {
       await clock.idle()
+      this.#given = undefined
       if (this.#over) break
       const next = this.machine.next()
       if (next.type === 'nothing') break
@@ -341,6 +346,8 @@ export class Drive {
         const ended = this.#ends.get(next.item)!
         this.#callers.delete(next.item)
         this.#ends.delete(next.item)
+        this.#given = this.#asked.get(next.item)
+        this.#asked.delete(next.item)
         caller(ended)
         continue
       }
