@@ -1,55 +1,14 @@
-/** Calls that a person has to agree to (ToolPolicy.approval; R10; D5-D9, D12, D15). */
+/** Calls that a person has to agree to (ToolPolicy.approval; R10; D5-D9). */
 import { generateText, jsonSchema, stepCountIs, streamText, tool } from 'ai'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import {
-  createRunner, defineAgent, durableTools, memoryStore, type ApprovalPolicy, type Outcome, type RunEvent, type Runner, type RunnerOptions, type Store, type SuspendReason, type ToolPolicy,
-} from '../src/index.ts'
+import { createRunner, defineAgent, durableTools, memoryStore, type ApprovalPolicy, type Outcome, type RunEvent, type Runner, type ToolPolicy } from '../src/index.ts'
 import { sleep } from '../src/core/clock.ts'
 import { manualClock } from '../src/core/manual-clock.ts'
-import { later, mortal } from './support/crash.ts'
-import { testModel, type Answer } from './support/model.ts'
+import { later } from './support/crash.ts'
+import { testModel } from './support/model.ts'
+import { type Approval, asked, type Order, questionIn, quick, refunding } from './support/refunding.ts'
 import { during } from './support/time.ts'
-
-interface Order {
-  order: string
-  amount: number
-}
-
-const quick = { idleMs: 5, replayHoldMs: 20 } satisfies Partial<RunnerOptions>
-const ASK: Answer = { calls: [{ id: 'c1', tool: 'refund', input: { order: '7', amount: 50 } }] }
-
-function refunding(policy: ToolPolicy<Order, { refunded: number }>, answer: (turn: number) => Answer = (turn) => (turn === 0 ? ASK : { text: 'finished' }), inputSchema: unknown = z.object({ order: z.string(), amount: z.number().max(100) }), before = async (): Promise<void> => {}) {
-  const made: Order[] = []
-  const looked: string[] = []
-  const model = testModel(answer)
-  const refund = tool({ inputSchema: inputSchema as z.ZodType<Order>, execute: async (input: Order) => (made.push(input), { refunded: input.amount }) })
-  const look = tool({ inputSchema: z.object({ order: z.string() }), execute: async ({ order }) => (looked.push(order), 'found') })
-  const agent = defineAgent('refunds', async (run, _input: object) => {
-    await before()
-    const result = await generateText({ model: run.model(model), tools: run.tools({ refund, look }, { refund: policy }), prompt: 'refund order 7', stopWhen: stepCountIs(6) })
-    const told = result.steps.flatMap((step) => step.content).flatMap((part) =>
-      part.type === 'tool-result' ? [part.output] : part.type === 'tool-error' ? [(part.error as Error).message] : [])
-    return { text: result.text, told }
-  })
-  return { made, looked, model, agent }
-}
-
-type Approval = SuspendReason & { type: 'approval' }
-
-function questionIn(outcome: Outcome | undefined): Approval {
-  const [reason] = outcome?.status === 'suspended' ? outcome.reasons : []
-  if (reason?.type !== 'approval') throw new Error(`it does not wait for approval: ${JSON.stringify(outcome)}`)
-  return reason
-}
-
-async function asked(policy: ToolPolicy<Order, { refunded: number }> = { approval: true }, options: Partial<RunnerOptions> = {}) {
-  const scene = refunding(policy)
-  const store = memoryStore()
-  const runner = createRunner({ agents: [scene.agent], store, ...quick, ...options })
-  const outcome = await runner.run(scene.agent, {}, { runId: 'r' })
-  return { ...scene, store, runner, outcome, question: questionIn(outcome) }
-}
 
 describe('a call that needs approval (D5)', () => {
   it('is not made: the run waits, and the reason has what it would be called with and the ways out', async () => {
@@ -96,6 +55,16 @@ describe('a call that needs approval (D5)', () => {
     expect(await runner.approve('r', '0/c:c1', { input: { order: '7', amount: 900 }, resume: true }))
       .toMatchObject({ status: 'completed', result: { told: [`tool "refund" was approved with arguments that it does not take: ${what}. It was not called`] } })
     expect(made).toEqual([])
+  })
+
+  it('is made with arguments as they are shown, where its schema makes something else of what the model asks for', async () => {
+    for (const input of [undefined, { order: '7', amount: 5000 }, { order: '7', amount: 2000 }]) {
+      const { agent, made } = refunding({ approval: true }, undefined, z.object({ order: z.string(), amount: z.number().max(100).transform((euros) => euros * 100) }))
+      const runner = createRunner({ agents: [agent], store: memoryStore(), ...quick })
+      expect(questionIn(await runner.run(agent, {}, { runId: 'r' })).input).toEqual({ json: { order: '7', amount: 5000 } })
+      await runner.approve('r', '0/c:c1', { ...(input && { input }), resume: true })
+      expect(made).toEqual([input ?? { order: '7', amount: 5000 }])
+    }
   })
 
   it('counts as denied when its time is over: the run is due then, and nobody has to come', async () => {
@@ -194,6 +163,53 @@ describe('which calls need it', () => {
   })
 })
 
+describe('an answer stands, and so does a question, where the policy says nothing of it by then', () => {
+  it.each<[string, (runner: Runner) => Promise<unknown>, Order[], unknown]>([
+    ['a denial', (runner) => runner.deny('r', '0/c:c1', { reason: 'fraud' }), [], { status: 'completed', result: { told: ['tool "refund" was denied: fraud. It was not called'] } }],
+    ['other arguments', (runner) => runner.approve('r', '0/c:c1', { input: { order: '7', amount: 10 } }), [{ order: '7', amount: 10 }], { status: 'completed' }],
+    ['nothing yet', async () => {}, [], { status: 'suspended', reasons: [{ type: 'approval', step: '0/c:c1' }] }],
+  ])('%s', async (_, say, calls, outcome) => {
+    const { store, runner, made } = await asked()
+    await say(runner)
+    const other = refunding({})
+    expect(await createRunner({ agents: [other.agent], store, ...quick }).resume('r')).toMatchObject(outcome as object)
+    expect([...made, ...other.made]).toEqual(calls)
+  })
+})
+
+describe('a call that its caller gives up while it waits', () => {
+  it.each(['approval', 'doubt'])('ends with the reason, is not called later, and nobody can answer any more: %s', async (what) => {
+    const made: unknown[] = []
+    const stop = new AbortController()
+    const told: unknown[] = []
+    const go = Promise.withResolvers<void>()
+    const refund = tool({ inputSchema: z.object({}), execute: async () => {
+      made.push('refund')
+      if (what === 'doubt') throw Object.assign(new Error('reset'), { code: 'ECONNRESET' })
+    } })
+    const agent = defineAgent('a', async (run) => {
+      const tools = run.tools({ refund }, { refund: { approval: what === 'approval' } })
+      const call = (toolCallId: string, abortSignal?: AbortSignal) => Promise.resolve(tools.refund.execute!({}, { toolCallId, messages: [], context: {}, ...(abortSignal && { abortSignal }) }))
+      if (what === 'doubt') await call('c0').catch(() => {})
+      await Promise.all([
+        call('c1', stop.signal).catch((error: unknown) => told.push(error)),
+        run.branch('b', () => run.read('slow', () => go.promise)),
+      ])
+      return 'went on'
+    })
+    const waiting = Promise.withResolvers<void>()
+    const runner = createRunner({ agents: [agent], store: memoryStore(), ...quick, onEvent: ({ type }) => { if (type === 'step-waiting') waiting.resolve() } })
+    const outcome = runner.run(agent, 1, { runId: 'r' })
+    await waiting.promise
+    stop.abort(new Error('never mind'))
+    go.resolve()
+    expect(await outcome).toMatchObject({ status: 'completed', result: 'went on' })
+    expect(told).toEqual([expect.objectContaining({ message: 'never mind' })])
+    expect(made).toHaveLength(what === 'doubt' ? 1 : 0)
+    if (what === 'approval') await expect(runner.approve('r', '0')).rejects.toMatchObject({ code: 'NOTHING_TO_APPROVE' })
+  })
+})
+
 describe('nobody can be asked (D6)', () => {
   const refund = (made: unknown[]) => tool({ inputSchema: z.object({ amount: z.number() }), execute: async (input) => made.push(input) })
   const call = { toolCallId: 'c1', messages: [], context: {} }
@@ -285,113 +301,13 @@ describe('answers', () => {
     await expect(runner.approve(what === 'no run' ? 'x' : 'r', step as string)).rejects.toMatchObject({ code })
   })
 
+  it('that say an input and give none are refused: it would be made as it was asked for', async () => {
+    const { runner } = await asked()
+    await expect(runner.approve('r', '0/c:c1', { input: undefined })).rejects.toMatchObject({ code: 'INVALID_OPTIONS' })
+  })
+
   it('to a question that is another call by now are refused', async () => {
     const { runner, question } = await asked()
     await expect(runner.approve('r', { ...question, question: question.question + 1 })).rejects.toMatchObject({ code: 'NOTHING_TO_APPROVE', message: expect.stringContaining('is another call now than the one that was asked about') })
-  })
-})
-
-describe('killed', () => {
-  it.each([
-    ['before the question is written', /"approval-asked"/, 'before'], ['right after it', /"approval-asked"/, 'after'], ['before the run is suspended', /"suspended"/, 'before'],
-  ] as const)('%s: the question is asked once, and the call made once', async (_, entry, when) => {
-    const { agent, made } = refunding({ approval: true })
-    const store = memoryStore()
-    const dying = mortal(store)
-    const died = dying.killAt(entry, when)
-    void createRunner({ agents: [agent], store: dying.store, ...quick }).run(agent, {}, { runId: 'r' })
-    await died
-    const runner = createRunner({ agents: [agent], store, clock: later(), ...quick })
-    questionIn(await runner.resume('r'))
-    await runner.approve('r', '0/c:c1', { resume: true })
-    expect(made).toHaveLength(1)
-    expect((await runner.history('r')).filter(({ entry: { type } }) => type === 'approval-asked')).toHaveLength(1)
-  })
-
-  it.each([
-    ['before the answer is taken in', /"approval-decided"/, 'before'], ['right after it', /"approval-decided"/, 'after'], ['before the call is written ahead', /"step-started".*"kind":"tool"/, 'before'],
-  ] as const)('%s: no wake-up is lost, and the call is made once (D12)', async (_, entry, when) => {
-    const { agent, made, store, runner: first } = await asked()
-    await first.approve('r', '0/c:c1')
-    const dying = mortal(store)
-    const died = dying.killAt(entry, when)
-    void createRunner({ agents: [agent], store: dying.store, ...quick }).resume('r').catch(() => {})
-    await died
-    expect(await createRunner({ agents: [agent], store, clock: later(), ...quick }).resume('r')).toMatchObject({ status: 'completed' })
-    expect(made).toHaveLength(1)
-  })
-
-  it('in the call: what was approved is in doubt like any other, with the arguments that were approved', async () => {
-    const { agent, made, store, runner: first } = await asked({ approval: true, effectKey: ({ order }) => order })
-    await first.approve('r', '0/c:c1', { input: { order: '8', amount: 3 } })
-    const dying = mortal(store)
-    const died = dying.killAt(/"step-ended".*"kind":"tool"/)
-    void createRunner({ agents: [agent], store: dying.store, ...quick }).resume('r').catch(() => {})
-    await died
-    const runner = createRunner({ agents: [agent], store, clock: later(), ...quick })
-    expect(await runner.resume('r')).toMatchObject({ status: 'suspended', reasons: [{ type: 'in-doubt', step: '0/c:c1', calls: [{ input: { json: { order: '8', amount: 3 } } }] }] })
-    expect((await runner.history('r')).flatMap(({ entry }) => (entry.type === 'step-started' && entry.effect ? [entry.effect.key] : []))).toEqual(['8'])
-    expect(await runner.resolve('r', '0/c:c1', 'rerun', { resume: true })).toMatchObject({ status: 'completed', result: { told: [{ refunded: 3 }] } })
-    expect(made).toEqual([{ order: '8', amount: 3 }, { order: '8', amount: 3 }])
-  })
-})
-
-describe('an answer that comes while the run is driven (D12)', () => {
-  /** Answers right before the owner writes that the run is suspended. */
-  function answering(store: Store, answer: () => Promise<unknown>): Store {
-    let once = true
-    return { ...store, append: async (runId, batch) => {
-      if (once && batch.entries.some(({ body }) => body.includes('"suspended"'))) {
-        once = false
-        await answer()
-      }
-      return store.append(runId, batch)
-    } }
-  }
-
-  it('is taken in instead of suspending: the call is made in the same attempt', async () => {
-    const { agent, made } = refunding({ approval: true })
-    const store = memoryStore()
-    const other = createRunner({ agents: [], store })
-    const runner = createRunner({ agents: [agent], store: answering(store, () => other.approve('r', '0/c:c1')), ...quick })
-    expect(await runner.run(agent, {}, { runId: 'r' })).toMatchObject({ status: 'completed' })
-    expect(made).toHaveLength(1)
-    expect((await runner.history('r')).filter(({ entry }) => entry.type === 'attempt-started')).toHaveLength(1)
-  })
-})
-
-describe('what goes on meanwhile (D15)', () => {
-  it('are the other branches; the run waits when nothing can', async () => {
-    const done: string[] = []
-    const model = testModel((turn) => (turn === 0 ? ASK : { text: 'finished' }))
-    const refund = tool({ inputSchema: z.object({ order: z.string(), amount: z.number() }), execute: async () => done.push('refund') })
-    const agent = defineAgent('both', async (run, _input: object) => Promise.all([
-      run.branch('a', () => generateText({ model: run.model(model), tools: run.tools({ refund }, { refund: { approval: true } }), prompt: 'p', stopWhen: stepCountIs(3) })),
-      run.branch('b', async () => {
-        for (const name of ['one', 'two', 'three']) await run.step(name, async () => done.push(name))
-      }),
-    ]).then(() => 'ended'))
-    const runner = createRunner({ agents: [agent], store: memoryStore(), ...quick })
-    const { step } = questionIn(await runner.run(agent, {}, { runId: 'r' }))
-    expect(done).toEqual(['one', 'two', 'three'])
-    expect(await runner.approve('r', step, { resume: true })).toMatchObject({ status: 'completed', result: 'ended' })
-    expect(done).toEqual(['one', 'two', 'three', 'refund'])
-  })
-})
-
-describe('a run that failed with a denial', () => {
-  it('keeps it when it is driven again: what somebody did not agree to is not asked about again', async () => {
-    const model = testModel(() => ASK)
-    const made: unknown[] = []
-    const refund = tool({ inputSchema: z.object({ order: z.string(), amount: z.number() }), execute: async (input) => made.push(input) })
-    const agent = defineAgent('strict', async (run, _input: object) => {
-      const result = await generateText({ model: run.model(model), tools: run.tools({ refund }, { refund: { approval: true } }), prompt: 'p', stopWhen: stepCountIs(1) })
-      for (const part of result.content) if (part.type === 'tool-error') throw part.error
-    })
-    const runner = createRunner({ agents: [agent], store: memoryStore(), ...quick })
-    await runner.run(agent, {}, { runId: 'r' })
-    await expect(runner.deny('r', '0/c:c1', { resume: true })).rejects.toMatchObject({ code: 'APPROVAL_DENIED' })
-    await expect(runner.resume('r')).rejects.toMatchObject({ code: 'APPROVAL_DENIED' })
-    expect(made).toEqual([])
   })
 })

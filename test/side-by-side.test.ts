@@ -121,7 +121,7 @@ describe('what runs side by side (C16)', () => {
         await load(1)
         await charge(run, i)
         ended.resolve()
-      })))).rejects.toMatchObject({ code: 'AMBIGUOUS_STEP', message: expect.stringMatching(/step "charge" was asked for before \(0\), by other code of its branch.*give it its `input`, or a `key`/) })
+      })))).rejects.toMatchObject({ code: 'AMBIGUOUS_STEP', message: expect.stringMatching(/step "charge" was asked for before \(0\), by other code of its branch.*give it its `input`/) })
       expect(charged).toEqual([1])
     })
 
@@ -138,6 +138,29 @@ describe('what runs side by side (C16)', () => {
           await load(1).then(() => run.step(`look ${i}`, () => i))
           await charge(run, i)
         }
+      }],
+      ['stand in a function that asks for two of them', async (run) => {
+        const both = async (i: number) => [await run.step('look', () => i), await charge(run, i)]
+        for (const i of [1, 2, 3]) await both(i)
+      }],
+      ['stand in a function that reads before, and awaits what needs nobody else', async (run) => {
+        const read = async (i: number) => {
+          await z.number().parseAsync(i)
+          await run.read('order', { input: i }, () => i)
+          await charge(run, i)
+        }
+        for (const i of [1, 2, 3]) await read(i)
+      }],
+      ['are asked for in a chain of promises', (run) => [1, 2, 3].reduce((before, i) => before.then(() => run.step('look', () => i)).then(() => charge(run, i)), Promise.resolve(0))],
+      ['are asked for behind a loop of the model, which may ask itself', async (run) => {
+        const turn = async (i: number) => {
+          const model = testModel((n) => (n === 0 ? { calls: [{ id: 'c', tool: 'look', input: {} }] } : { text: 'done' }))
+          const look = tool({ inputSchema: z.object({}), execute: async () => i })
+          const prepareStep = async () => (await run.read('memory', () => i), {})
+          await generateText({ model: run.model(model), tools: run.tools({ look }), prompt: `turn ${i}`, stopWhen: stepCountIs(3), prepareStep })
+          await charge(run, i)
+        }
+        for (const i of [1, 2, 3]) await turn(i)
       }],
       ['stand in a function that asks at once', async (run) => { for (const i of [1, 2, 3]) await (async () => charge(run, i))() }],
       ['stand in branches', (run) => Promise.all([1, 2, 3].map((i) => run.branch(String(i), async () => (await load(4 - i), charge(run, i)))))],

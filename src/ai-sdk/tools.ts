@@ -101,10 +101,10 @@ function wrapExecute(name: string, tool: object, execute: Execute, policy: ToolP
       return isAsyncIterable(output) ? asOneLine(() => drain(output, (value) => preliminary?.push(value))) : output
     }
     const spec = toolSpec(at, name, resolved, input, call, work(input))
-    const done = at.drive.perform(resolved.approval ? { ...spec, approval: { ...resolved.approval, withInput } } : spec)
+    const done = at.drive.perform({ ...spec, approval: resolved.approval, withInput })
 
     async function withInput(changed: unknown): Promise<StepSpec> {
-      const given = await parsedInput(tool, changed)
+      const given = await parsedInput(tool, changed, input)
       const approved = toolSpec(at!, name, resolved, given, call, work(given))
       const { claim: { content, fingerprint: print, ...claim } } = approved
       return { ...approved, claim: { ...claim, fingerprint: spec.claim.fingerprint, content: content ?? print ?? '' } }

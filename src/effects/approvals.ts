@@ -12,7 +12,7 @@ export interface Question {
   /** When it counts as denied, ms since the epoch. */
   readonly expiresAt: number | undefined
   /** undefined: nobody has answered. */
-  readonly decision: ApprovalDecided['decision'] | undefined
+  readonly decision: Exclude<ApprovalDecided['decision'], { readonly type: 'withdrawn' }> | undefined
 }
 
 export class Approvals {
@@ -29,7 +29,9 @@ export class Approvals {
         break
       case 'approval-decided': {
         const question = this.#questions.get(entry.step)
-        if (question) this.#questions.set(entry.step, { ...question, decision: entry.decision })
+        const { decision } = entry
+        if (decision.type === 'withdrawn') this.#questions.delete(entry.step)
+        else if (question) this.#questions.set(entry.step, { ...question, decision: decision as Question['decision'] })
         break
       }
       case 'step-started':

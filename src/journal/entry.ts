@@ -247,10 +247,11 @@ export interface ApprovalAsked extends At {
 
 export interface ApprovalDecided extends At {
   readonly type: 'approval-decided'
-  /** Position in the inbox that it came from. Absent: nobody has answered in time. */
+  /** Position in the inbox that it came from. Absent: nobody has answered. */
   readonly inbox?: number
   readonly step: string
-  readonly decision: ApprovalDecision | { readonly type: 'expired' }
+  /** `expired`: not in time. `withdrawn`: nobody waits for the call any more; where it is asked for again, so is the question. */
+  readonly decision: ApprovalDecision | { readonly type: 'expired' } | { readonly type: 'withdrawn' }
 }
 
 /** A decision or an effect's outcome was used up by the start or the answer of `step`. */

@@ -41,7 +41,7 @@ const outcome = variants({
 const decision = variants({ 'rerun': {}, 'skip': {}, 'reuse': { value: encoded }, 'result': { value: encoded } } satisfies Variants<Decision>)
 const answers = { 'approved': { by: optional(text), input: optional(encoded) }, 'denied': { by: optional(text), reason: optional(text) } } satisfies Variants<ApprovalDecision>
 const approval = variants(answers)
-const approvalOrNone = variants({ ...answers, 'expired': {} } satisfies Variants<ApprovalDecided['decision']>)
+const approvalOrNone = variants({ ...answers, 'expired': {}, 'withdrawn': {} } satisfies Variants<ApprovalDecided['decision']>)
 const settlement = variants({ 'completed': { outcome }, 'not-done': {} } satisfies Variants<Settlement>)
 
 const call = object({ step: text, input: optional(encoded), idempotencyKey: optional(text), startedAt: optional(number), lostBefore: optional(number) } satisfies Fields<CallInQuestion>)

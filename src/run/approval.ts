@@ -22,8 +22,8 @@ const CONDITION_MS = 60_000
  */
 export async function answered(drive: Drive, ticket: Ticket, spec: StepSpec): Promise<StepSpec | undefined> {
   const { attempt } = drive
-  const question = spec.approval && questionOf(drive, ticket)
-  if (!spec.approval || !question) return spec
+  const question = questionOf(drive, ticket)
+  if (!question) return spec
   const decision = question.decision ?? (hasExpired(question, attempt.inboxTakenAt) ? { type: 'expired' } as const : undefined)
   if (decision === undefined) return spec
   if (!question.decision && !(await written(drive, ticket, { type: 'approval-decided', step: ticket.ref.id, decision: { type: 'expired' } }))) return undefined
@@ -34,9 +34,9 @@ export async function answered(drive: Drive, ticket: Ticket, spec: StepSpec): Pr
       : 'was denied: nobody approved it in time')
     return undefined
   }
-  if (!decision.input) return spec
+  if (!decision.input || !spec.withInput) return spec
   try {
-    const approved = await spec.approval.withInput(decode(decision.input, `approved arguments of ${spec.label}`))
+    const approved = await spec.withInput(decode(decision.input, `approved arguments of ${spec.label}`))
     // What it does is told by what it is called with; what it is known by stays what was asked for.
     ticket.claim = attempt.secrets ? hiddenClaim(approved.claim, attempt.secrets) : approved.claim
     return { ...approved, claim: ticket.claim, around: spec.around }
@@ -48,6 +48,9 @@ export async function answered(drive: Drive, ticket: Ticket, spec: StepSpec): Pr
 
 const notMade = (drive: Drive, ticket: Ticket, spec: StepSpec, what: string): Promise<void> =>
   record(drive, ticket, spec, { outcome: failed(new HoldfastError('APPROVAL_DENIED', `${spec.label} ${what}. It was not called`, { step: ticket.ref.id })), asked: [] }, { tries: 0, ms: 0 })
+
+/** Whether somebody has to agree to it, or was asked: what was asked and answered stands, whatever the policy of its tool says by now. */
+export const isGated = (drive: Drive, ticket: Ticket, { approval }: StepSpec): boolean => approval !== undefined || questionOf(drive, ticket) !== undefined
 
 /** Resolves to whether the call may be made now; where it may not, the run waits, or the caller has been told. */
 export async function mayBeMade(drive: Drive, ticket: Ticket, spec: StepSpec): Promise<boolean> {
@@ -68,8 +71,16 @@ export async function mayBeMade(drive: Drive, ticket: Ticket, spec: StepSpec): P
     }))) return false
     question = questionOf(drive, ticket)!
   }
-  await drive.hold(ticket, waitReason(attempt.runId, spec, question), question.expiresAt ?? null)
+  await drive.hold(ticket, waitReason(attempt.runId, spec, question), question.expiresAt ?? null, spec.signal)
   return false
+}
+
+/** Nobody waits for the call any more: an answer would be one to nothing. Where it is asked for again, so is the question. */
+export function withdraw(drive: Drive, ticket: Ticket): void {
+  const question = questionOf(drive, ticket)
+  if (!question || question.decision) return
+  // Where this cannot be written, somebody may answer in vain: nothing is called by that.
+  drive.attempt.write([{ type: 'approval-decided', step: ticket.ref.id, decision: { type: 'withdrawn' } }]).catch(() => {})
 }
 
 const questionOf = ({ attempt }: Drive, { ref, claim }: Ticket): Question | undefined => attempt.history.approvals.of(ref, claim.fingerprint ?? '')

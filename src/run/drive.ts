@@ -12,6 +12,7 @@ import { Machine } from '../replay/machine.ts'
 import type { Attempt, Delayed } from './attempt.ts'
 import { Blame } from './blame.ts'
 import { currentContext, followerOf, inContext, rememberAsked, type Asked } from './current.ts'
+import { withdraw } from './approval.ts'
 import type { DriveEnd, Ended } from './drive-end.ts'
 import { performLive } from './live.ts'
 import { hiddenClaim } from './hidden-claim.ts'
@@ -47,9 +48,8 @@ export class Drive {
   #given: Asked | undefined
   /** With what lets the time of the steps around it go on. */
   readonly #waiting = new Map<Ticket, Waiting & { readonly goOn: () => void }>()
-  /** By step, as what it was told to be in doubt. */
+  /** By step, as what it was told to be in doubt; and what was told of its waiting: one that looks again and goes on waiting says nothing new. */
   readonly #doubts = new Map<string, string>()
-  /** By step, what was told of its waiting: one that looks again and goes on waiting says nothing new. */
   readonly #told = new Map<string, string>()
   /** What goes on: steps that run or are being recorded, and work beside them (undefined). */
   readonly #live = new Map<Promise<void>, Ticket | undefined>()
@@ -153,13 +153,13 @@ export class Drive {
   }
 
   /** The step cannot go on: resolves when something happened that may change that, and never when nothing does. */
-  park(ticket: Ticket, reason: () => SuspendReason, { resumeAt = null, isWork = false }: Partial<Pick<Waiting, 'resumeAt' | 'isWork'>> = {}): Promise<void> {
-    return new Promise((wake) => this.#wait(ticket, { reason, resumeAt, wake, isWork }))
+  park(ticket: Ticket, reason: () => SuspendReason, { resumeAt = null, isWork = false, signal }: Partial<Pick<Waiting, 'resumeAt' | 'isWork' | 'signal'>> = {}): Promise<void> {
+    return new Promise((wake) => this.#wait(ticket, { reason, resumeAt, wake, isWork, signal }))
   }
 
   /** The step goes on in another attempt only. Never resolves. */
-  hold(ticket: Ticket, reason: SuspendReason, resumeAt: number | null = null): Promise<void> {
-    this.#wait(ticket, { reason: () => reason, resumeAt, wake: undefined })
+  hold(ticket: Ticket, reason: SuspendReason, resumeAt: number | null = null, signal?: AbortSignal): Promise<void> {
+    this.#wait(ticket, { reason: () => reason, resumeAt, wake: undefined, signal })
     return never()
   }
 
@@ -177,7 +177,15 @@ export class Drive {
       this.attempt.emit({ type: 'step-waiting', ...ofStep(ticket.ref), reason })
     }
     const resumes = waiting.isWork ? [] : around(ticket.ref.branch).flatMap((step) => this.#pauses.get(step)?.() ?? [])
-    this.#waiting.set(ticket, { ...waiting, goOn: () => resumes.forEach((resume) => resume()) })
+    const { signal } = waiting
+    const drop = (): void => this.#drop(ticket, signal!.reason)
+    const goOn = (): void => {
+      signal?.removeEventListener('abort', drop)
+      for (const resume of resumes) resume()
+    }
+    this.#waiting.set(ticket, { ...waiting, goOn })
+    if (signal?.aborted) return drop()
+    signal?.addEventListener('abort', drop)
     this.#hold()
     this.#watch()
   }
@@ -219,13 +227,18 @@ export class Drive {
 
   /** The inside of a step has ended: what waits in it waits no more. */
   dropWaiting(step: string): void {
-    for (const [ticket, { goOn }] of this.#over ? [] : [...this.#waiting]) {
-      if (!isWithin(ticket.ref.branch, step) || !this.machine.isAbandoned(ticket)) continue
-      this.#waiting.delete(ticket)
-      goOn()
-      this.ended(ticket, { outcome: failed(surroundingsEnded(this, ticket)), asked: [] }, undefined)
-      for (const [done, of] of this.#live) if (of === ticket) this.#settle(done)
-    }
+    for (const ticket of [...this.#waiting.keys()]) if (isWithin(ticket.ref.branch, step) && this.machine.isAbandoned(ticket)) this.#drop(ticket, surroundingsEnded(this, ticket))
+  }
+
+  /** Nobody waits for the step any more, so it does not either. */
+  #drop(ticket: Ticket, error: unknown): void {
+    const waiting = this.#waiting.get(ticket)
+    if (!waiting || this.#over) return
+    this.#waiting.delete(ticket)
+    waiting.goOn()
+    withdraw(this, ticket)
+    this.ended(ticket, { outcome: failed(error), asked: [] }, undefined)
+    for (const [done, of] of this.#live) if (of === ticket) this.#settle(done)
   }
 
   /** Ends the drive; the first end counts. */

@@ -10,7 +10,7 @@ import { execute, type Execution, type TryContext } from '../reliability/index.t
 import type { Ticket } from '../replay/claim.ts'
 import { turnOf } from '../replay/identity.ts'
 import { effectAfter, isNotDone } from './after-error.ts'
-import { answered, mayBeMade } from './approval.ts'
+import { answered, isGated, mayBeMade } from './approval.ts'
 import { inContext } from './current.ts'
 import type { Drive } from './drive.ts'
 import { askOf, delayed, driveAgain, isLongWait, noteHint, noteWait, notTriedAgain, notYet, retryOf, tooLate, tried, type FailedExecution } from './long-wait.ts'
@@ -28,9 +28,10 @@ import { writeAhead } from './write-ahead.ts'
 
 export async function performLive(drive: Drive, ticket: Ticket, asked: StepSpec): Promise<void> {
   const { attempt } = drive
-  const spec = asked.approval ? await answered(drive, ticket, asked) : asked
+  const gated = isGated(drive, ticket, asked)
+  const spec = gated ? await answered(drive, ticket, asked) : asked
   if (!spec) return
-  let isApproved = !spec.approval
+  let isApproved = !gated
   for (;;) {
     if (drive.isOver) return
     const delayed = attempt.delayOf(ticket.ref.id, askOf(ticket))
@@ -79,7 +80,7 @@ export async function performLive(drive: Drive, ticket: Ticket, asked: StepSpec)
         break
       case 'wait': {
         drive.tellDoubt(ticket, verdict.why)
-        await drive.park(ticket, () => waitReason(drive, ticket, spec, verdict), { resumeAt: dueAt(drive, spec, verdict.effects) })
+        await drive.park(ticket, () => waitReason(drive, ticket, spec, verdict), { resumeAt: dueAt(drive, spec, verdict.effects), signal: spec.signal })
         break
       }
     }

@@ -55,8 +55,10 @@ export interface StepSpec {
   reconcile?: ((call: DoubtfulCall<unknown>) => Promise<Reconciled<unknown>>) | undefined
   /** What an error that it threw says about its effect; undefined: as the kind of error says. */
   afterError?: ((error: unknown) => AfterError | undefined) | undefined
-  /** A person has to agree before it is called. `withInput`: the same step with the arguments that were approved in place of those asked for. @throws where they do not fit. */
-  readonly approval?: (ResolvedApproval & { withInput(input: unknown): Promise<StepSpec> }) | undefined
+  /** A person has to agree before it is called. */
+  readonly approval?: ResolvedApproval | undefined
+  /** The same step with the arguments that somebody approved in place of those asked for. @throws where they do not fit. */
+  withInput?(input: unknown): Promise<StepSpec>
   /** How long after the former owner could last act `not-done` is believed, ms. */
   readonly settleAfterMs?: number | undefined
 }

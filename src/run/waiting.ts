@@ -7,6 +7,8 @@ export interface Waiting {
   readonly resumeAt: number | null
   /** Lets it look again; undefined: only another attempt can go on with it. */
   readonly wake: (() => void) | undefined
+  /** Aborts when its own caller waits for it no more. */
+  readonly signal?: AbortSignal | undefined
   /** It waits for work, which is time of the steps around it. */
   readonly isWork?: boolean
 }

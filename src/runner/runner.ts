@@ -228,6 +228,7 @@ class DefaultRunner implements Runner {
 
   async approve(runId: string, step: string | ApprovalReason, options: ApproveInput & SayOptions = {}): Promise<Outcome | undefined> {
     checkCall('approve', options, APPROVE)
+    if ('input' in options && options.input === undefined) throw new HoldfastError('INVALID_OPTIONS', 'input of approve() is undefined', { advice: 'Leave it out to make the call as it was asked for' })
     const { input, by, ...call } = options
     return this.#answer(runId, step, approvedBy({ ...(input !== undefined && { input }), ...(by !== undefined && { by }) }, this.#options.policies), call)
   }

@@ -32,7 +32,7 @@ export const approval: readonly Mutant[] = [
     wrong: 'A run that failed with a denial asks about the same call again when it is driven again.',
     file: 'src/runner/drive-attempt.ts',
     edits: [{ from: ' || (step !== undefined && attempt.history.approvals.isDenied(step))', to: '' }],
-    caughtBy: { file: 'test/approvals.test.ts', name: 'keeps it when it is driven again: what somebody did not agree to is not asked about again' },
+    caughtBy: { file: 'test/approvals-resumed.test.ts', name: 'keeps it when it is driven again: what somebody did not agree to is not asked about again' },
   },
   {
     name: 'an answer lost to the clock',

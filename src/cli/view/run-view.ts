@@ -98,8 +98,10 @@ export function runView({ row: given, entries, owner, inbox = [], place, now = -
     ...pending.map(({ step, decision }) => ({ step, decision: decision.type, by: ('by' in decision && decision.by) || null, attempt: null, usedBy: null })),
   ]
   const decided = new Map(decisions.filter(({ usedBy }) => usedBy === null).map(({ step, decision }) => [step, decision]))
-  const canGoOn = owner === null && status !== 'completed' && status !== 'cancelled'
-  const waits = canGoOn ? waitsOf(runId, entries, steps.history, decided, place) : []
+  const isOver = status === 'completed' || status === 'cancelled'
+  const canGoOn = owner === null && !isOver
+  // What somebody is asked about may be answered while the run is driven; what is in doubt may be on its way then.
+  const waits = isOver ? [] : waitsOf(runId, entries, steps.history, decided, place).filter(({ type }) => canGoOn || type === 'approval')
   const waiting = new Map(waits.flatMap(({ step, tool }) => (step === null ? [] : [[step, tool] as const])))
   const views = steps.views({ driver: owner === null ? undefined : row.token, waiting })
   return {

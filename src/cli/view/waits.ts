@@ -54,8 +54,10 @@ export function waitsOf(runId: string, entries: readonly Placed[], history: Hist
   const view = (reason: SuspendReason): WaitView => waitView(runId, reason, history, decided, place, entries.at(-1)?.seq)
   const waits = lastReasons(entries).map(view)
   const covered = new Set(waits.flatMap(({ step, effects, settleFirst }) => [...(step === null ? [] : [step]), ...(settleFirst.length > 0 ? [] : effects)]))
+  const questions = history.approvals.open().filter(({ step: { id } }) => !covered.has(id) && !history.isGone(id))
   const doubts = history.ledger.allStanding().filter((effect) => isInDoubt(effect, () => false) && effect.cause !== 'skipped' && !covered.has(effect.step.id))
-  return [...waits, ...doubts.map(({ step, fingerprint }) => view({ type: 'in-doubt', step: step.id, tool: step.name, message: '', fingerprint, effects: [step.id] }))]
+  const asked = questions.map(({ step, seq, fingerprint, expiresAt }) => view({ type: 'approval', step: step.id, tool: step.name, message: '', fingerprint, question: seq, ...(expiresAt !== undefined && { expiresAt }) }))
+  return [...waits, ...asked, ...doubts.map(({ step, fingerprint }) => view({ type: 'in-doubt', step: step.id, tool: step.name, message: '', fingerprint, effects: [step.id] }))]
 }
 
 /** A reason by itself, where the journal is not at hand. */

@@ -1,0 +1,113 @@
+/** What becomes of an approval where the run is killed, driven meanwhile, or failed (D7, D12, D15). */
+import { generateText, stepCountIs, tool } from 'ai'
+import { describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import { createRunner, defineAgent, memoryStore, type Store } from '../src/index.ts'
+import { later, mortal } from './support/crash.ts'
+import { testModel } from './support/model.ts'
+import { ASK, asked, questionIn, quick, refunding } from './support/refunding.ts'
+
+describe('killed', () => {
+  it.each([
+    ['before the question is written', /"approval-asked"/, 'before'], ['right after it', /"approval-asked"/, 'after'], ['before the run is suspended', /"suspended"/, 'before'],
+  ] as const)('%s: the question is asked once, and the call made once', async (_, entry, when) => {
+    const { agent, made } = refunding({ approval: true })
+    const store = memoryStore()
+    const dying = mortal(store)
+    const died = dying.killAt(entry, when)
+    void createRunner({ agents: [agent], store: dying.store, ...quick }).run(agent, {}, { runId: 'r' })
+    await died
+    const runner = createRunner({ agents: [agent], store, clock: later(), ...quick })
+    questionIn(await runner.resume('r'))
+    await runner.approve('r', '0/c:c1', { resume: true })
+    expect(made).toHaveLength(1)
+    expect((await runner.history('r')).filter(({ entry: { type } }) => type === 'approval-asked')).toHaveLength(1)
+  })
+
+  it.each([
+    ['before the answer is taken in', /"approval-decided"/, 'before'], ['right after it', /"approval-decided"/, 'after'], ['before the call is written ahead', /"step-started".*"kind":"tool"/, 'before'],
+  ] as const)('%s: no wake-up is lost, and the call is made once (D12)', async (_, entry, when) => {
+    const { agent, made, store, runner: first } = await asked()
+    await first.approve('r', '0/c:c1')
+    const dying = mortal(store)
+    const died = dying.killAt(entry, when)
+    void createRunner({ agents: [agent], store: dying.store, ...quick }).resume('r').catch(() => {})
+    await died
+    expect(await createRunner({ agents: [agent], store, clock: later(), ...quick }).resume('r')).toMatchObject({ status: 'completed' })
+    expect(made).toHaveLength(1)
+  })
+
+  it('in the call: what was approved is in doubt like any other, with the arguments that were approved', async () => {
+    const { agent, made, store, runner: first } = await asked({ approval: true, effectKey: ({ order }) => order })
+    await first.approve('r', '0/c:c1', { input: { order: '8', amount: 3 } })
+    const dying = mortal(store)
+    const died = dying.killAt(/"step-ended".*"kind":"tool"/)
+    void createRunner({ agents: [agent], store: dying.store, ...quick }).resume('r').catch(() => {})
+    await died
+    const runner = createRunner({ agents: [agent], store, clock: later(), ...quick })
+    expect(await runner.resume('r')).toMatchObject({ status: 'suspended', reasons: [{ type: 'in-doubt', step: '0/c:c1', calls: [{ input: { json: { order: '8', amount: 3 } } }] }] })
+    expect((await runner.history('r')).flatMap(({ entry }) => (entry.type === 'step-started' && entry.effect ? [entry.effect.key] : []))).toEqual(['8'])
+    expect(await runner.resolve('r', '0/c:c1', 'rerun', { resume: true })).toMatchObject({ status: 'completed', result: { told: [{ refunded: 3 }] } })
+    expect(made).toEqual([{ order: '8', amount: 3 }, { order: '8', amount: 3 }])
+  })
+})
+
+describe('an answer that comes while the run is driven (D12)', () => {
+  /** Answers right before the owner writes that the run is suspended. */
+  function answering(store: Store, answer: () => Promise<unknown>): Store {
+    let once = true
+    return { ...store, append: async (runId, batch) => {
+      if (once && batch.entries.some(({ body }) => body.includes('"suspended"'))) {
+        once = false
+        await answer()
+      }
+      return store.append(runId, batch)
+    } }
+  }
+
+  it('is taken in instead of suspending: the call is made in the same attempt', async () => {
+    const { agent, made } = refunding({ approval: true })
+    const store = memoryStore()
+    const other = createRunner({ agents: [], store })
+    const runner = createRunner({ agents: [agent], store: answering(store, () => other.approve('r', '0/c:c1')), ...quick })
+    expect(await runner.run(agent, {}, { runId: 'r' })).toMatchObject({ status: 'completed' })
+    expect(made).toHaveLength(1)
+    expect((await runner.history('r')).filter(({ entry }) => entry.type === 'attempt-started')).toHaveLength(1)
+  })
+})
+
+describe('what goes on meanwhile (D15)', () => {
+  it('are the other branches; the run waits when nothing can', async () => {
+    const done: string[] = []
+    const model = testModel((turn) => (turn === 0 ? ASK : { text: 'finished' }))
+    const refund = tool({ inputSchema: z.object({ order: z.string(), amount: z.number() }), execute: async () => done.push('refund') })
+    const agent = defineAgent('both', async (run, _input: object) => Promise.all([
+      run.branch('a', () => generateText({ model: run.model(model), tools: run.tools({ refund }, { refund: { approval: true } }), prompt: 'p', stopWhen: stepCountIs(3) })),
+      run.branch('b', async () => {
+        for (const name of ['one', 'two', 'three']) await run.step(name, async () => done.push(name))
+      }),
+    ]).then(() => 'ended'))
+    const runner = createRunner({ agents: [agent], store: memoryStore(), ...quick })
+    const { step } = questionIn(await runner.run(agent, {}, { runId: 'r' }))
+    expect(done).toEqual(['one', 'two', 'three'])
+    expect(await runner.approve('r', step, { resume: true })).toMatchObject({ status: 'completed', result: 'ended' })
+    expect(done).toEqual(['one', 'two', 'three', 'refund'])
+  })
+})
+
+describe('a run that failed with a denial', () => {
+  it('keeps it when it is driven again: what somebody did not agree to is not asked about again', async () => {
+    const model = testModel(() => ASK)
+    const made: unknown[] = []
+    const refund = tool({ inputSchema: z.object({ order: z.string(), amount: z.number() }), execute: async (input) => made.push(input) })
+    const agent = defineAgent('strict', async (run, _input: object) => {
+      const result = await generateText({ model: run.model(model), tools: run.tools({ refund }, { refund: { approval: true } }), prompt: 'p', stopWhen: stepCountIs(1) })
+      for (const part of result.content) if (part.type === 'tool-error') throw part.error
+    })
+    const runner = createRunner({ agents: [agent], store: memoryStore(), ...quick })
+    await runner.run(agent, {}, { runId: 'r' })
+    await expect(runner.deny('r', '0/c:c1', { resume: true })).rejects.toMatchObject({ code: 'APPROVAL_DENIED' })
+    await expect(runner.resume('r')).rejects.toMatchObject({ code: 'APPROVAL_DENIED' })
+    expect(made).toEqual([])
+  })
+})
