@@ -30,12 +30,15 @@ function promptReason(model: ModelClaim, record: StepRecord, recordOf: (id: stri
   return 'another configuration was used for the same conversation'
 }
 
-/** All messages of a recorded prompt: each record keeps only what is new in it. */
+/** All messages of a recorded prompt: each record keeps only what is new in it. Undefined: its records do not say, as where they go on with each other in a circle. */
 function messagesOf(record: StepRecord, recordOf: (id: string) => StepRecord | undefined): Label[] | undefined {
-  const chain: StepRecord[] = []
-  for (let at: StepRecord | undefined = record; at; at = at.prompt?.base === undefined ? undefined : recordOf(at.prompt.base)) chain.push(at)
+  const chain = new Set<StepRecord>()
+  for (let at: StepRecord | undefined = record; at; at = at.prompt?.base === undefined ? undefined : recordOf(at.prompt.base)) {
+    if (chain.has(at)) return undefined
+    chain.add(at)
+  }
   const messages: Label[] = []
-  for (const { prompt } of chain.reverse()) {
+  for (const { prompt } of [...chain].reverse()) {
     if (!prompt || prompt.keep > messages.length) return undefined
     messages.length = prompt.keep
     for (const label of prompt.added) messages.push(label)
