@@ -1,6 +1,6 @@
 /**
  * Damaged and forged journals, values, messages and files, read by everything that reads them: `npm run fuzz -- --journals N --seed S`.
- * What comes of it is one of the errors with its place, or exactly what was written. No crash, no hang, no silent loss, no wrong answer.
+ * What comes of it is one of the errors with its place, or exactly what was written; of a run that is driven on a forged journal (each tenth case), an outcome. No crash, no hang, no silent loss, no wrong answer.
  * `--every-byte` cuts the log of a small SQLite store at each byte instead (F2).
  * `--from K` begins with case K, `--files N` says that each Nth case is about the bytes of a SQLite file (default 50).
  * What it finds goes into test/fuzz/corpus, once it is mended (docs/testing.md).
@@ -78,7 +78,7 @@ async function run({ journals, seed, from, files }: Options): Promise<number> {
         for (const [name, count] of Object.entries(told.verdicts)) verdicts[name] = (verdicts[name] ?? 0) + count
         if (told.slowest.ms > slowest.ms) slowest = told.slowest
       } else if (++violations <= SHOWN) {
-        console.log(`\ncase ${told.k}: ${told.message}\n${told.case ? JSON.stringify(told.case).slice(0, 3_000) : ''}`)
+        console.log(`\ncase ${told.k}: ${told.message}\n${told.case ? JSON.stringify(told.case).slice(0, 100_000) : ''}`)
       }
     })
     let last = Atomics.load(at, 0)

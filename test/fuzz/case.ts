@@ -1,8 +1,11 @@
-/** One case: made of a seed and its number, then judged. */
+/** The cases of a number: made of a seed and of it, then judged. */
 import { VALUES } from '../../src/journal/fixtures/every-entry.ts'
 import { encode } from '../../src/journal/codec.ts'
 import { writeMessage, type Message } from '../../src/journal/message.ts'
 import { change, textOf } from './data.ts'
+import { LEFT } from './desk.ts'
+import { judgeDriven, type Forgery } from './drive.ts'
+import { forge } from './forge.ts'
 import { judgeForged, judgeMessage, judgeRows, judgeValue } from './judge.ts'
 import { JOURNALS } from './journals.ts'
 import { pickOf } from './pick.ts'
@@ -15,10 +18,11 @@ export type Case =
   | { readonly about: 'entry'; readonly journal: number; readonly seq: number; readonly entry: unknown }
   | { readonly about: 'message'; readonly journal: number; readonly body: string }
   | { readonly about: 'value'; readonly encoded: unknown }
+  | ({ readonly about: 'driven' } & Forgery)
 
 const ENCODED: readonly unknown[] = [...Object.values(VALUES), VALUES].map((value) => JSON.parse(JSON.stringify(encode(value))))
 
-export function caseOf(seed: number, k: number): Case {
+function caseOf(seed: number, k: number): Case {
   const pick = pickOf(seed, k)
   // The one with every type of entry is long.
   const journal = pick.chance(0.85) ? 0 : 1
@@ -45,6 +49,27 @@ export function caseOf(seed: number, k: number): Case {
   return { about: 'value', encoded: changed(pick.of(ENCODED)) }
 }
 
+/** A forged journal to drive a run on. */
+function drivenOf(seed: number, k: number): Case {
+  const pick = pickOf(seed, k)
+  const journal = pick.below(LEFT.length)
+  const { bodies, inbox } = LEFT[journal]!
+  return {
+    about: 'driven',
+    ...forge(bodies, LEFT[(journal + 1) % LEFT.length]!.bodies, pick),
+    inbox,
+    attempts: bodies.filter((body) => body.startsWith('{"type":"attempt-started"')).length,
+    released: pick.chance(0.3),
+    ...(pick.chance(0.2) && { words: 'Another one.' }),
+  }
+}
+
+/** Driving takes longer than reading: each case of this many is about a run that is driven, too. */
+const DRIVEN_EVERY = 10
+
+/** What is judged under this number. */
+export const casesOf = (seed: number, k: number): Case[] => [caseOf(seed, k), ...(k % DRIVEN_EVERY === 0 ? [drivenOf(seed, k)] : [])]
+
 /** @throws Violation. */
 export async function judge(each: Case): Promise<Verdict> {
   switch (each.about) {
@@ -52,5 +77,6 @@ export async function judge(each: Case): Promise<Verdict> {
     case 'entry': return judgeForged(JOURNALS[each.journal]!, each.seq, each.entry)
     case 'message': return judgeMessage(JOURNALS[each.journal]!, each.body)
     case 'value': return judgeValue(JSON.parse(textOf(each.encoded)))
+    case 'driven': return judgeDriven(each)
   }
 }
