@@ -6,8 +6,10 @@ import type { Entry } from './entry.ts'
 export function idFault(entry: Entry): string | undefined {
   if (entry.type !== 'step-started' && entry.type !== 'step-ended') return undefined
   const { id, branch, slot } = entry.step
+  const above = branch === '' ? '' : `${branch}/`
+  if (!id.startsWith(above)) return `step.id is ${JSON.stringify(id)}, and the step is of branch ${JSON.stringify(branch)}`
   if (slot === undefined) return undefined
-  const place = `${branch === '' ? '' : `${branch}/`}${slot}`
+  const place = `${above}${slot}`
   return id === place || (id.startsWith(`${place}~`) && /^\d+$/.test(id.slice(place.length + 1))) ? undefined : `step.id is ${JSON.stringify(id)}, and the step is number ${slot} of ${JSON.stringify(branch)}`
 }
 

@@ -60,6 +60,7 @@ describe('verifyRun', () => {
   const answered = (value: Encoded): Entry => ({ ...model, outcome: { type: 'value', value } })
   it.each<[string, Entry, string]>([
     ['an id that is another number than its step', { ...model, step: { ...model.step, id: '7' } }, 'step.id is "7", and the step is number 0 of ""'],
+    ['an id of another branch than its step', { ...model, step: { id: 's:a#0', branch: 'b:eu#0', kind: 'step', name: 'a' } }, 'step.id is "s:a#0", and the step is of branch "b:eu#0"'],
     ['a text for the answer of a model', answered({ json: 'hello' }), 'outcome.value is no answer of a model'],
     ['an answer without its parts', answered({ json: { as: 'parts' } }), 'outcome.value.parts is not a list'],
     ['an answer without its content', answered({ devalue: [{ as: 1, result: 2, at: 3 }, 'result', {}, ['BigInt', '1']] }), 'outcome.value.result.content is not a list'],

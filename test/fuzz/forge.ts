@@ -25,9 +25,9 @@ const FORGERIES: Readonly<Record<string, (entries: Entries, pick: Pick, others: 
   'entry of any kind': (entries, pick) => entries.toSpliced(pick.below(entries.length + 1), 0, about(pick.of(SAMPLES), entries, pick)),
   'end gone': (entries, pick) => entries.slice(0, pick.below(entries.length)),
   'field of another entry': (entries, pick) => at(entries, pick, (entry) => {
-    const other = pick.of(alike(entry, entries))
-    const [field, value] = pick.of(Object.entries(other))
-    return { ...entry, [field]: value }
+    const other = pick.of(entries.filter(({ type }) => type === entry['type']))
+    const field = pick.of(Object.keys(other))
+    return { ...entry, [field]: other[field] }
   }),
   'field gone': (entries, pick) => at(entries, pick, (entry) => {
     const { [pick.of(Object.keys(entry))]: _, ...rest } = entry
@@ -35,8 +35,12 @@ const FORGERIES: Readonly<Record<string, (entries: Entries, pick: Pick, others: 
   }),
   'another outcome': (entries, pick) => at(entries, pick, (entry) => ({ ...entry, outcome: pick.of([...entries, ...SAMPLES].filter(({ outcome }) => outcome !== undefined))['outcome'] }), ['step-ended']),
   'another id': (entries, pick) => at(entries, pick, (entry) => about(entry, entries, pick), REFERRING),
-  'another step': (entries, pick) => at(entries, pick, (entry) => ({ ...entry, step: pick.of(entries.filter(({ step }) => isObject(step)))['step'] }), ['step-started', 'step-ended', 'approval-asked']),
-  'any change': (entries, pick) => at(entries, pick, (entry) => change(entry, pick) as Fields),
+  'another step': (entries, pick) => at(entries, pick, (entry) => ({ ...entry, step: anyStep(entries, pick) }), ['step-started', 'step-ended', 'approval-asked']),
+  // What is no entry at all is found by reading alone.
+  'any change': (entries, pick) => at(entries, pick, (entry) => {
+    const changed = change(entry, pick)
+    return isObject(changed) ? changed : entry
+  }),
 }
 const REFERRING = ['step-started', 'step-ended', 'superseded', 'settled', 'decision', 'approval-asked', 'approval-decided', 'consumed', 'config-changed', 'retry-after']
 
@@ -61,7 +65,7 @@ export function forge(bodies: readonly string[], others: readonly string[], pick
 
 /** Says of another step of the journal what it said of its own, wholly or in part. */
 function about(entry: Fields, entries: Entries, pick: Pick): Fields {
-  const { step } = pick.of(entries.filter(({ step }) => isObject(step)).concat({ step: { id: '0', branch: '', kind: 'model', name: 'test/model', slot: 0 } })) as { readonly step: Fields }
+  const step = anyStep(entries, pick)
   const id = step['id'] as string
   return {
     ...entry,
@@ -73,9 +77,11 @@ function about(entry: Fields, entries: Entries, pick: Pick): Fields {
   }
 }
 
-const isObject = (value: unknown): value is Fields => typeof value === 'object' && value !== null && !Array.isArray(value)
+/** One of the steps that entries are of; the first of the run, too. */
+const anyStep = (entries: Entries, pick: Pick): Fields =>
+  pick.of([...entries.map(({ step }) => step).filter(isObject), { id: '0', branch: '', kind: 'model', name: 'test/model', slot: 0 }])
 
-const alike = ({ type }: Fields, entries: Entries): Entries => entries.filter((entry) => entry['type'] === type)
+const isObject = (value: unknown): value is Fields => typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** One entry changed, one of these types where there are any. */
 function at(entries: Entries, pick: Pick, changed: (entry: Fields) => Fields, types?: readonly string[]): Entries {
