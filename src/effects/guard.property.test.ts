@@ -62,7 +62,7 @@ class World {
       case 'decide': {
         this.decisions.push({ step: id, type: decision, key: keyOf(n), used: false })
         const made: Decision = decision === 'result' || decision === 'reuse' ? { type: decision, value: { json: 'by hand' } } : { type: decision }
-        this.#apply({ type: 'decision', at: 0, inbox: this.decisions.length - 1, step: id, effect: effectOf(n), fingerprint: argsOf(n), since: 1_000, decision: made })
+        this.#apply({ type: 'decision', at: 0, inbox: this.decisions.length - 1, step: id, effect: effectOf(n), fingerprint: argsOf(n), since: 1_000, decision: made }, 1_001)
         break
       }
     }
@@ -150,8 +150,8 @@ class World {
     this.#apply({ type: 'step-ended', at: 0, step: refOf(id), fingerprint: argsOf(n), effect: effectOf(n), outcome, tries: 1, ms: 0 })
   }
 
-  #apply(entry: Entry): void {
-    this.ledger.apply(entry, 0)
+  #apply(entry: Entry, seq = 0): void {
+    this.ledger.apply(entry, seq)
   }
 }
 

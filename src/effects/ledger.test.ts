@@ -40,6 +40,13 @@ describe('Ledger', () => {
     expect(ledgerOf(...entries).effects.get('a')).toMatchObject(expected)
   })
 
+  it('takes a decision for one about what came before it, whatever it says itself', () => {
+    const ledger = new Ledger()
+    ledger.apply(decision(1, 'a'), 4)
+    ledger.apply(decision(2, 'a'), 40)
+    expect(ledger.decisions.map(({ since }) => since)).toEqual([3, 9])
+  })
+
   it('keeps the first of two outcomes (C20)', () => {
     const ledger = ledgerOf(started('a'), ended('a', value('first')), settled('a', { type: 'completed', outcome: value('second') }), settled('a', { type: 'not-done' }))
     expect(ledger.effects.get('a')).toMatchObject({ state: 'completed', outcome: value('first') })

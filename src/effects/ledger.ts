@@ -160,8 +160,8 @@ export class Ledger {
         }
         break
       case 'decision': {
-        const settles = this.#settledBy(entry, seq)
-        this.decisions.push({ inbox: entry.inbox, step: entry.step, effect: entry.effect, fingerprint: entry.fingerprint, since: entry.since, decision: entry.decision, consumed: settles })
+        const settles = this.#settledBy({ ...entry, since: sinceOf(entry, seq) }, seq)
+        this.decisions.push({ inbox: entry.inbox, step: entry.step, effect: entry.effect, fingerprint: entry.fingerprint, since: sinceOf(entry, seq), decision: entry.decision, consumed: settles })
         break
       }
       case 'consumed':
@@ -252,6 +252,9 @@ export class Ledger {
     else this.#undone.set(askOf(effect.ref, effect.fingerprint), new Set([effect]))
   }
 }
+
+/** Whatever it says: nobody can have known what came after it. */
+const sinceOf = ({ since }: DecisionTaken, seq: number): number => Math.min(since, seq - 1)
 
 const keyOf = (ref: EffectRef): string => JSON.stringify([ref.name, ref.key])
 
