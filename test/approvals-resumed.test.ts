@@ -2,7 +2,7 @@
 import { generateText, stepCountIs, tool } from 'ai'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { createRunner, defineAgent, memoryStore, type Store } from '../src/index.ts'
+import { createRunner, defineAgent, memoryStore, type Runner, type Store } from '../src/index.ts'
 import { later, mortal } from './support/crash.ts'
 import { testModel } from './support/model.ts'
 import { ASK, asked, questionIn, quick, refunding } from './support/refunding.ts'
@@ -109,5 +109,51 @@ describe('a run that failed with a denial', () => {
     await expect(runner.deny('r', '0/c:c1', { resume: true })).rejects.toMatchObject({ code: 'APPROVAL_DENIED' })
     await expect(runner.resume('r')).rejects.toMatchObject({ code: 'APPROVAL_DENIED' })
     expect(made).toEqual([])
+  })
+})
+
+describe('a condition that is still thought about', () => {
+  /** Its condition says what it is told to, when it is told to. */
+  function thoughtful(composite?: { readonly timeoutMs: number }) {
+    const [begun, said] = [Promise.withResolvers<void>(), Promise.withResolvers<boolean>()]
+    const made: unknown[] = []
+    const refund = tool({ inputSchema: z.object({}), execute: async () => made.push('refund') })
+    const when = () => {
+      begun.resolve()
+      return said.promise
+    }
+    const call = { toolCallId: 'c1', messages: [], context: {} }
+    const agent = defineAgent('a', async (run) => {
+      const tools = run.tools({ refund }, { refund: { approval: { when } } })
+      const ask = (): unknown => tools.refund.execute!({}, call)
+      if (!composite) return ask()
+      const { team } = run.tools({ team: tool({ inputSchema: z.object({}), execute: ask }) }, { team: { composite: true, ...composite } })
+      await Promise.resolve(team.execute!({}, call)).catch(() => {})
+      said.resolve(true)
+      await said.promise
+      return 'went on'
+    })
+    const runner = createRunner({ agents: [agent], store: memoryStore(), ...quick })
+    return { agent, runner, begun, said, made }
+  }
+  const questions = async (runner: Runner): Promise<number> => (await runner.history('r')).filter(({ entry }) => entry.type === 'approval-asked').length
+
+  it('when what the call stands in is cut: nobody is asked, the call is not made, and the run goes on', async () => {
+    const { agent, runner, made } = thoughtful({ timeoutMs: 20 })
+    expect(await runner.run(agent, 1, { runId: 'r' })).toMatchObject({ status: 'completed', result: 'went on' })
+    expect([made, await questions(runner)]).toEqual([[], 0])
+  })
+
+  it('when the attempt is stopped: nobody is asked about what it may say needs no answer', async () => {
+    const { agent, runner, begun, said, made } = thoughtful()
+    const stop = new AbortController()
+    const outcome = runner.run(agent, 1, { runId: 'r', signal: stop.signal })
+    await begun.promise
+    stop.abort(new Error('enough'))
+    await expect(outcome).rejects.toThrow('enough')
+    said.resolve(false)
+    expect([made, await questions(runner)]).toEqual([[], 0])
+    expect(await runner.resume('r')).toMatchObject({ status: 'completed' })
+    expect(made).toEqual(['refund'])
   })
 })

@@ -210,3 +210,26 @@ describe('what runs inside of a step that is cut', () => {
     expect(outcome).toEqual({ status: 'completed', result: 'OUTCOME_UNKNOWN' })
   })
 })
+
+describe('what is found out too late inside of what is cut', () => {
+  it('is asked of nobody: a call whose doubt was being reconciled waits no more, and the run goes on', async () => {
+    const { drive, clock, events, world } = scene()
+    const charge = tool({ inputSchema, execute: async ({ order }): Promise<string> => {
+      world.push(`charged ${order}`)
+      throw Object.assign(new Error('reset'), { code: 'ECONNRESET' })
+    } })
+    const call = (toolCallId: string) => ({ toolCallId, messages: [], context: {} })
+    const outcome = await drive(async (run) => {
+      const tools = run.tools({ charge }, { charge: { timeoutMs: 10_000, reconcile: async () => (await sleep(clock, 300), 'nobody knows' as never) } })
+      const ask = (id: string): unknown => tools.charge.execute!({ order: 7 }, call(id))
+      await Promise.resolve(ask('c0')).catch(() => {})
+      const { team } = run.tools({ team: tool({ inputSchema: z.object({}), execute: () => ask('c1') }) }, { team: { composite: true, timeoutMs: 100 } })
+      const told = await Promise.resolve(team.execute!({}, call('t'))).then(String, codeOf)
+      await run.step('later', () => sleep(clock, 1_000))
+      return told
+    }, { idleMs: 50 })
+    expect(outcome).toMatchObject({ status: 'completed', result: 'STEP_TIMEOUT' })
+    expect(world).toEqual(['charged 7'])
+    expect(events.filter(({ type }) => type === 'step-waiting' || type === 'run-suspended')).toEqual([])
+  })
+})

@@ -1,5 +1,6 @@
 /** The AI SDK's tools as steps of a run. */
 import type { InferToolInput, InferToolOutput, Tool, ToolExecutionOptions } from 'ai'
+import { anyOf } from '../core/abort.ts'
 import { hash } from '../core/hash.ts'
 import { shown } from '../core/shown.ts'
 import { HoldfastError } from '../errors.ts'
@@ -96,7 +97,7 @@ function wrapExecute(name: string, tool: object, execute: Execute, policy: ToolP
     const preliminary = isAsyncGenerator(execute) ? new Preliminary() : undefined
     const work = (given: unknown) => async (context: StepContext): Promise<unknown> => {
       const { abortSignal } = call
-      const signal = abortSignal ? AbortSignal.any([context.signal, abortSignal]) : context.signal
+      const signal = anyOf(context.signal, abortSignal)
       const output = await execute.call(tool, copyOf(given), { ...call, abortSignal: signal })
       return isAsyncIterable(output) ? asOneLine(() => drain(output, (value) => preliminary?.push(value))) : output
     }

@@ -1,9 +1,11 @@
 /** A call that a person has to agree to: the question, and what comes of the answer (R10). It fails closed. */
+import { anyOf } from '../core/abort.ts'
 import { hasExpired, type Question } from '../effects/approvals.ts'
 import { HoldfastError } from '../errors.ts'
 import { decode } from '../journal/codec.ts'
 import { copyOf } from '../journal/copy.ts'
 import type { SuspendReason } from '../journal/entry.ts'
+import type { NewEntry } from '../journal/writer.ts'
 import { execute } from '../reliability/index.ts'
 import type { Ticket } from '../replay/claim.ts'
 import { parentOf } from '../replay/identity.ts'
@@ -58,7 +60,10 @@ export async function mayBeMade(drive: Drive, ticket: Ticket, spec: StepSpec): P
   let question = questionOf(drive, ticket)
   if (question?.decision) return true
   if (!question) {
-    if (!(await isNeeded(drive, ticket, spec))) return true
+    const needed = await isNeeded(drive, ticket, spec)
+    // Who would be asked, or called for, may be gone meanwhile.
+    if (drive.isOver || drive.dropIfLeft(ticket, spec.signal)) return false
+    if (!needed) return true
     const around = effectAround(drive, ticket)
     if (around !== undefined) {
       drive.ended(ticket, { outcome: failed(insideEffect(spec, around, attempt.runId, ticket.ref.id)), asked: [] }, undefined)
@@ -89,13 +94,14 @@ async function isNeeded(drive: Drive, ticket: Ticket, spec: StepSpec): Promise<b
   const { attempt } = drive
   const { when } = spec.approval!
   if (!when) return true
+  const signal = anyOf(attempt.signal, spec.signal, spec.around)
   const said = await execute(async () => when(copyOf(spec.input)), {
-    retry: attempt.policies.retry, timeoutMs: spec.timeoutMs ?? CONDITION_MS, deadline: attempt.budget.deadline, signal: attempt.signal, clock: attempt.clock,
+    retry: attempt.policies.retry, timeoutMs: spec.timeoutMs ?? CONDITION_MS, deadline: attempt.budget.deadline, signal, clock: attempt.clock,
     random: attempt.options.random, label: `approval.when of ${spec.label}`,
   })
   if (said.type === 'ok' && typeof said.value === 'boolean') return said.value
   const what = said.type === 'ok' ? `must give true or false, got ${said.value === null ? 'null' : typeof said.value}` : `failed: ${messageOf(said.error)}`
-  attempt.warn('APPROVAL_CONDITION_FAILED', `approval.when of ${spec.label} ${what}: somebody is asked`, ticket.ref.id)
+  if (!signal.aborted) attempt.warn('APPROVAL_CONDITION_FAILED', `approval.when of ${spec.label} ${what}: somebody is asked`, ticket.ref.id)
   return true
 }
 
@@ -111,7 +117,7 @@ const insideEffect = (spec: StepSpec, around: string, runId: string, step: strin
   })
 
 /** Resolves to whether it is; where it is not, the run waits for a store that takes it. */
-async function written(drive: Drive, ticket: Ticket, entry: Parameters<Drive['attempt']['write']>[0][number]): Promise<boolean> {
+async function written(drive: Drive, ticket: Ticket, entry: NewEntry): Promise<boolean> {
   const { attempt } = drive
   try {
     await attempt.write([entry])

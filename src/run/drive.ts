@@ -2,6 +2,7 @@
  * One drive of a handler over a run's journal: carries out what the reducer says. An attempt has one drive, or
  * several when the handler has to be driven again (R10, R13).
  */
+import { anyOf } from '../core/abort.ts'
 import type { Consumption } from '../effects/guard.ts'
 import { decode } from '../journal/codec.ts'
 import type { SuspendReason } from '../journal/entry.ts'
@@ -9,10 +10,10 @@ import { HoldfastError } from '../errors.ts'
 import type { Note, Ticket, Verdict } from '../replay/claim.ts'
 import { around, isWithin, MAIN } from '../replay/identity.ts'
 import { Machine } from '../replay/machine.ts'
+import { withdraw } from './approval.ts'
 import type { Attempt, Delayed } from './attempt.ts'
 import { Blame } from './blame.ts'
 import { currentContext, followerOf, inContext, rememberAsked, type Asked } from './current.ts'
-import { withdraw } from './approval.ts'
 import type { DriveEnd, Ended } from './drive-end.ts'
 import { performLive } from './live.ts'
 import { hiddenClaim } from './hidden-claim.ts'
@@ -27,6 +28,8 @@ export class Drive {
   readonly attempt: Attempt
   readonly machine: Machine
   readonly #left = new AbortController()
+  /** Aborts when the drive was left: streams that it has handed out end then, with the reason as their error (R10, R13). */
+  readonly left = this.#left.signal
   /** Aborts when the attempt is stopped, or the drive was left. */
   readonly signal: AbortSignal
   /** Which step an error came from. */
@@ -69,7 +72,7 @@ export class Drive {
   constructor(attempt: Attempt) {
     this.attempt = attempt
     this.machine = new Machine(attempt.history)
-    this.signal = AbortSignal.any([attempt.signal, this.#left.signal])
+    this.signal = anyOf(attempt.signal, this.left)
     if (attempt.signal.aborted) this.end({ type: 'stopped', reason: attempt.signal.reason })
     else attempt.signal.addEventListener('abort', this.#onAbort, { once: true })
   }
@@ -171,20 +174,20 @@ export class Drive {
   }
 
   #wait(ticket: Ticket, waiting: Waiting): void {
+    const { signal } = waiting
+    if (this.dropIfLeft(ticket, signal)) return
     const reason = waiting.reason()
     if (this.#told.get(ticket.ref.id) !== reason.message) {
       this.#told.set(ticket.ref.id, reason.message)
       this.attempt.emit({ type: 'step-waiting', ...ofStep(ticket.ref), reason })
     }
     const resumes = waiting.isWork ? [] : around(ticket.ref.branch).flatMap((step) => this.#pauses.get(step)?.() ?? [])
-    const { signal } = waiting
-    const drop = (): void => this.#drop(ticket, signal!.reason)
+    const drop = (): void => void this.dropIfLeft(ticket, signal)
     const goOn = (): void => {
       signal?.removeEventListener('abort', drop)
       for (const resume of resumes) resume()
     }
     this.#waiting.set(ticket, { ...waiting, goOn })
-    if (signal?.aborted) return drop()
     signal?.addEventListener('abort', drop)
     this.#hold()
     this.#watch()
@@ -227,18 +230,20 @@ export class Drive {
 
   /** The inside of a step has ended: what waits in it waits no more. */
   dropWaiting(step: string): void {
-    for (const ticket of [...this.#waiting.keys()]) if (isWithin(ticket.ref.branch, step) && this.machine.isAbandoned(ticket)) this.#drop(ticket, surroundingsEnded(this, ticket))
+    for (const ticket of [...this.#waiting.keys()]) if (isWithin(ticket.ref.branch, step)) this.dropIfLeft(ticket)
   }
 
-  /** Nobody waits for the step any more, so it does not either. */
-  #drop(ticket: Ticket, error: unknown): void {
-    const waiting = this.#waiting.get(ticket)
-    if (!waiting || this.#over) return
+  /** Ends a step that nobody waits for any more: what it stands in has ended, or (`signal`) its own caller has given it up. Gives whether that is so. */
+  dropIfLeft(ticket: Ticket, signal?: AbortSignal): boolean {
+    const isAbandoned = this.machine.isAbandoned(ticket)
+    if (this.#over || !(isAbandoned || signal?.aborted)) return false
+    this.#waiting.get(ticket)?.goOn()
     this.#waiting.delete(ticket)
-    waiting.goOn()
     withdraw(this, ticket)
+    const error: unknown = isAbandoned ? surroundingsEnded(this, ticket) : signal?.reason
     this.ended(ticket, { outcome: failed(error), asked: [] }, undefined)
     for (const [done, of] of this.#live) if (of === ticket) this.#settle(done)
+    return true
   }
 
   /** Ends the drive; the first end counts. */
@@ -255,11 +260,6 @@ export class Drive {
   /** What became of the drive is written down, and nothing of it goes on: `reason` is told to who still reads what it has handed out. */
   leave(reason: unknown): void {
     this.#left.abort(reason)
-  }
-
-  /** Aborts when the drive was left: streams that it has handed out end then, with the reason as their error (R10, R13). */
-  get left(): AbortSignal {
-    return this.#left.signal
   }
 
   /** Whether the end has cut the step's code off in its middle: what wakes that code when the drive was left makes no end of the step. */

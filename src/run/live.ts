@@ -1,4 +1,5 @@
 /** A step that is not answered from the journal: guarded, written ahead, executed, recorded (R2, R3, R6). */
+import { anyOf } from '../core/abort.ts'
 import { sleep } from '../core/clock.ts'
 import type { Consumption } from '../effects/guard.ts'
 import { isExpected } from '../effects/doubt.ts'
@@ -151,11 +152,6 @@ async function start(drive: Drive, ticket: Ticket, spec: StepSpec, consumes: Con
   })
   await finish(drive, ticket, spec, execution, attempt.clock.now() - began)
   drive.openEffects.end(ticket)
-}
-
-const anyOf = (signal: AbortSignal, ...others: readonly (AbortSignal | undefined)[]): AbortSignal => {
-  const given = others.filter((other) => other !== undefined)
-  return given.length > 0 ? AbortSignal.any([signal, ...given]) : signal
 }
 
 /**

@@ -51,6 +51,14 @@ export const approval: readonly Mutant[] = [
     caughtBy: { file: 'test/approvals.test.ts', name: 'is made with the arguments that were approved, as its schema makes them; what it is known by stays what was asked' },
   },
   {
+    name: 'asked about a call that was cut',
+    rule: 'R10',
+    wrong: 'Somebody is asked about a call that nobody waits for any more, because its condition was thought about when what it stands in was cut.',
+    file: 'src/run/drive.ts',
+    edits: [{ from: 'if (this.#over || !(isAbandoned || signal?.aborted)) return false', to: 'if (this.#over || !signal?.aborted) return false' }],
+    caughtBy: { file: 'test/approvals-resumed.test.ts', name: 'when what the call stands in is cut: nobody is asked, the call is not made, and the run goes on' },
+  },
+  {
     name: 'nobody to be asked',
     rule: 'R10',
     wrong: 'Outside of a run, where nobody can be asked, a call that needs approval is made.',
