@@ -31,7 +31,7 @@ export class Approvals {
         const question = this.#questions.get(entry.step)
         const { decision } = entry
         if (decision.type === 'withdrawn') this.#questions.delete(entry.step)
-        else if (question) this.#questions.set(entry.step, { ...question, decision: decision as Question['decision'] })
+        else if (question) this.#questions.set(entry.step, { ...question, decision })
         break
       }
       case 'step-started':

@@ -160,8 +160,10 @@ export class Ledger {
         }
         break
       case 'decision': {
-        const settles = this.#settledBy({ ...entry, since: sinceOf(entry, seq) }, seq)
-        this.decisions.push({ inbox: entry.inbox, step: entry.step, effect: entry.effect, fingerprint: entry.fingerprint, since: sinceOf(entry, seq), decision: entry.decision, consumed: settles })
+        // Whatever it says: nobody can have known what came after it.
+        const taken = { ...entry, since: Math.min(entry.since, seq - 1) }
+        const { inbox, step, effect, fingerprint, since, decision } = taken
+        this.decisions.push({ inbox, step, effect, fingerprint, since, decision, consumed: this.#settledBy(taken, seq) })
         break
       }
       case 'consumed':
@@ -252,9 +254,6 @@ export class Ledger {
     else this.#undone.set(askOf(effect.ref, effect.fingerprint), new Set([effect]))
   }
 }
-
-/** Whatever it says: nobody can have known what came after it. */
-const sinceOf = ({ since }: DecisionTaken, seq: number): number => Math.min(since, seq - 1)
 
 const keyOf = (ref: EffectRef): string => JSON.stringify([ref.name, ref.key])
 

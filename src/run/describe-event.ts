@@ -8,7 +8,7 @@ import { describeSummary, type RunEvent, type StampedEvent } from './events.ts'
  * The event as one line for a log, without a time of its own: the run, the type, and what the event says. Control characters are written out.
  *
  * @example
- * const runner = createRunner({ agents: [support], store: sqliteStore('runs.db'), onEvent: (event) => console.log(describeEvent(event)) })
+ * const runner = createRunner({ agents: [support], store: sqliteStore('runs.db'), onEvent: (event) => process.stderr.write(`${describeEvent(event)}\n`) })
  * // ticket-123  attempt-ended  attempt 2: replayed 10 steps (5 model, 5 tool, 0 other), recorded 7 new
  */
 export function describeEvent(event: StampedEvent): string {

@@ -1,14 +1,12 @@
 /** What somebody answers to a call that waits for approval: checked, and put into the run's inbox (R10). */
 import { hasExpired, type Question } from '../effects/approvals.ts'
-import { shown } from '../core/shown.ts'
 import { HoldfastError } from '../errors.ts'
 import { encode } from '../journal/codec.ts'
 import type { ApprovalDecision, SuspendReason } from '../journal/entry.ts'
 import { writeMessage } from '../journal/message.ts'
-import { readJournal } from '../journal/read.ts'
 import type { RunRow, Store } from '../journal/store.ts'
 import { History } from '../replay/history.ts'
-import { checkAsOf, type Saying } from './resolve.ts'
+import { spokenTo, stepOf, type Saying } from './saying.ts'
 import { DEFAULT_SIZES, sizeOf } from './sizes.ts'
 
 /** A call that a run waits with, as its reason tells it. */
@@ -36,13 +34,10 @@ export const deniedBy = ({ reason, by }: DenyInput): ApprovalDecision => ({ type
 
 /** Needs the store only: somebody may answer where no agent is at hand. The run goes on when it is resumed. */
 export async function answer(store: Store, runId: string, asked: string | ApprovalReason, decision: ApprovalDecision, { now, secrets, asOf }: Saying): Promise<void> {
-  const step = typeof asked === 'string' ? asked : asked?.step
-  if (typeof step !== 'string') throw new HoldfastError('INVALID_OPTIONS', `approve() and deny() take the id of a step, or the reason of a suspended run that names one, got ${shown(asked)}`, { runId })
-  const row = await store.get(runId)
-  if (!row) throw new HoldfastError('UNKNOWN_RUN', `there is no run "${runId}" in this ${store.kind} store`, { runId, advice: 'Look at the list of runs' })
-  checkAsOf(row, asOf)
+  const step = stepOf(decision.type === 'approved' ? 'approve()' : 'deny()', runId, asked)
+  const { row, entries } = await spokenTo(store, runId, asOf)
   const history = new History()
-  for (const { entry, seq } of (await readJournal(store, row)).entries) history.apply(entry, seq)
+  for (const { entry, seq } of entries) history.apply(entry, seq)
   const open = isOver(row) ? [] : history.approvals.open().filter(({ step: { id } }) => !history.isGone(id))
   const question = open.find((each) => each.step.id === step)
   if (!question) throw nothingToApprove(row, step, whyNot(row, history.approvals.about(step)), open)

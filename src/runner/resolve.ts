@@ -8,13 +8,14 @@ import type { Placed } from '../journal/chain.ts'
 import { encode, type Encoded } from '../journal/codec.ts'
 import type { CallInQuestion, Decision, EffectRef, StepKind, SuspendReason } from '../journal/entry.ts'
 import { readMessage, writeMessage, type Message } from '../journal/message.ts'
-import { readInbox, readJournal } from '../journal/read.ts'
-import { unsealed, type Secrets } from '../journal/secrets.ts'
+import { readInbox } from '../journal/read.ts'
+import { unsealed } from '../journal/secrets.ts'
 import type { RunRow, Store } from '../journal/store.ts'
 import { History } from '../replay/history.ts'
 import { turnOf } from '../replay/identity.ts'
 import { newestTaken } from '../run/inbox.ts'
 import { ownership } from '../run/lease.ts'
+import { spokenTo, stepOf, type Saying } from './saying.ts'
 import { DEFAULT_SIZES, type Sizes, sizeOf } from './sizes.ts'
 
 /** A call that a run waits with, as its reason tells it. */
@@ -22,26 +23,11 @@ export type WaitingCall = Pick<SuspendReason & { readonly type: 'in-doubt' | 're
 
 export type DecisionInput = 'rerun' | 'skip' | 'reuse' | { readonly result: unknown }
 
-/** How something is said to a run. */
-export interface Saying {
-  /** ms since the epoch. */
-  readonly now: number
-  readonly secrets?: Secrets | undefined
-  /** Position of the newest entry that was known to who says it: nothing is said of what started, or asked, later. Default: the newest there is. */
-  readonly asOf?: number | undefined
-  /** How large what is given may be. Default: that of a runner that says nothing. */
-  readonly sizes?: Sizes | undefined
-}
-
 /** Needs the store only: a person may decide where no agent is at hand. The run goes on when it is resumed. */
 export async function decide(store: Store, runId: string, asked: string | WaitingCall, input: DecisionInput, { now, secrets, asOf, sizes = DEFAULT_SIZES }: Saying): Promise<void> {
-  const step = typeof asked === 'string' ? asked : asked?.step
-  if (typeof step !== 'string') throw new HoldfastError('INVALID_OPTIONS', `resolve() takes the id of a step, or the reason of a suspended run that names one, got ${shown(asked)}`, { runId })
+  const step = stepOf('resolve()', runId, asked)
   checkDecision(input)
-  const row = await store.get(runId)
-  if (!row) throw new HoldfastError('UNKNOWN_RUN', `there is no run "${runId}" in this ${store.kind} store`, { runId, advice: 'Look at the list of runs' })
-  checkAsOf(row, asOf)
-  const { entries } = await readJournal(store, row)
+  const { row, entries } = await spokenTo(store, runId, asOf)
   const history = new History()
   // What is to be given again is needed whole: the values of secrets in it are put in place once more.
   for (const { entry, seq } of entries) history.apply(input === 'reuse' ? unsealed(runId, entry, secrets) : entry, seq)
@@ -70,12 +56,6 @@ export async function decide(store: Store, runId: string, asked: string | Waitin
   const before = entries.filter(({ entry }) => (entry.type === 'decision' || entry.type === 'inbox-taken') && entry.step === step).length
   const sent = await store.send(runId, { question: `resolve ${step} ${before}`, body: writeMessage(runId, message, secrets), wakes: true, now })
   if (sent === null) throw resolvedAlready(runId, step)
-}
-
-/** @throws HoldfastError `INVALID_OPTIONS`. */
-export function checkAsOf({ runId, lastSeq }: RunRow, asOf: number | undefined): void {
-  if (asOf === undefined || (Number.isSafeInteger(asOf) && asOf >= 1 && asOf <= lastSeq)) return
-  throw new HoldfastError('INVALID_OPTIONS', `as of entry ${asOf}: the journal of run "${runId}" has entries 1 to ${lastSeq}`, { runId, advice: 'holdfast show prints the commands with the right one' })
 }
 
 /** The work itself has told meanwhile how it ended, and the run has not read that yet: it counts, and nothing is left to decide about (C20). */

@@ -6,6 +6,7 @@ import { HoldfastError, type RunUsage } from '../errors.ts'
 import type { Placed } from '../journal/chain.ts'
 import { encode } from '../journal/codec.ts'
 import { copyOf } from '../journal/copy.ts'
+import type { ApprovalDecision } from '../journal/entry.ts'
 import { readJournal } from '../journal/read.ts'
 import { legible } from '../journal/secrets.ts'
 import type { RunFilter, RunRow, Store } from '../journal/store.ts'
@@ -15,7 +16,6 @@ import type { StampedEvent } from '../run/events.ts'
 import type { OnIncompleteTool, RetryPolicy, TimeoutPolicy } from '../reliability/index.ts'
 import type { RunLimits } from '../run/limits.ts'
 import { usageOf } from '../run/usage.ts'
-import type { ApprovalDecision } from '../journal/entry.ts'
 import type { Agent, AnyAgent } from './agent.ts'
 import { answer, approvedBy, deniedBy, type ApprovalReason, type ApproveInput, type DenyInput } from './approve.ts'
 import { Driving } from './driving.ts'
@@ -229,14 +229,14 @@ class DefaultRunner implements Runner {
   async approve(runId: string, step: string | ApprovalReason, options: ApproveInput & SayOptions = {}): Promise<Outcome | undefined> {
     checkCall('approve', options, APPROVE)
     if ('input' in options && options.input === undefined) throw new HoldfastError('INVALID_OPTIONS', 'input of approve() is undefined', { advice: 'Leave it out to make the call as it was asked for' })
-    const { input, by, ...call } = options
-    return this.#answer(runId, step, approvedBy({ ...(input !== undefined && { input }), ...(by !== undefined && { by }) }, this.#options.policies), call)
+    const { input: _input, by: _by, ...call } = options
+    return this.#answer(runId, step, approvedBy(options, this.#options.policies), call)
   }
 
   async deny(runId: string, step: string | ApprovalReason, options: DenyInput & SayOptions = {}): Promise<Outcome | undefined> {
     checkCall('deny', options, DENY)
-    const { reason, by, ...call } = options
-    return this.#answer(runId, step, deniedBy({ ...(reason !== undefined && { reason }), ...(by !== undefined && { by }) }), call)
+    const { reason: _reason, by: _by, ...call } = options
+    return this.#answer(runId, step, deniedBy(options), call)
   }
 
   async #answer(runId: string, step: string | ApprovalReason, decision: ApprovalDecision, { resume, asOf, ...call }: SayOptions): Promise<Outcome | undefined> {
