@@ -29,7 +29,7 @@ export class Drive {
   readonly machine: Machine
   readonly #left = new AbortController()
   /** Aborts when the drive was left: streams that it has handed out end then, with the reason as their error (R10, R13). */
-  readonly left = this.#left.signal
+  readonly left: AbortSignal = this.#left.signal
   /** Aborts when the attempt is stopped, or the drive was left. */
   readonly signal: AbortSignal
   /** Which step an error came from. */
