@@ -1,11 +1,7 @@
 /** `npm run torture`: many random programs against the real runner, under simulated time, judged from outside (test/programs). */
 import { randomInt } from 'node:crypto'
-import { generate, seedOf } from '../test/programs/generate.ts'
-import { judge, judgeEverywhere } from '../test/programs/judge.ts'
-import type { Program } from '../test/programs/program.ts'
-import { shrink } from '../test/programs/shrink.ts'
-import { Totals } from '../test/programs/totals.ts'
-import type { Violation } from '../test/programs/violation.ts'
+import { availableParallelism } from 'node:os'
+import { runSeries, type Series } from './torture/run.ts'
 import { integer, runScript, valuesOf } from './usage.ts'
 
 const HELP = `Usage: npm run torture -- [options]
@@ -20,6 +16,7 @@ Runs random agent programs, kills them anywhere, and judges them by a counter ou
   --quiet          what failed in a line, nothing more
   --stop-after N   ends after N programs that failed (default 5)
   --everywhere N   kills each program, of at most N crossings of a seam, at every crossing in turn
+  --jobs N         how many threads work at once (default: one for each core)
   --help           this text
 
 Examples:
@@ -29,26 +26,12 @@ Examples:
 
 Exit codes: 0 none failed, 1 some did, 2 wrong usage.`
 
-const PROGRESS_MS = 10_000
-
-interface Options {
-  readonly seed: number
-  readonly from: number
-  readonly until: number
-  /** One program is asked for. */
-  readonly alone: boolean
-  readonly whole: boolean
-  readonly quiet: boolean
-  readonly stopAfter: number
-  readonly everywhere: number
-}
-
 const flag = { type: 'boolean' } as const
 const text = { type: 'string' } as const
 
 /** @returns undefined where help is asked for. @throws UsageError. */
-function readOptions(args: readonly string[]): Options | undefined {
-  const values = valuesOf(args, { programs: text, seed: text, from: text, program: text, whole: flag, quiet: flag, 'stop-after': text, everywhere: text, help: flag })
+function readOptions(args: readonly string[]): Series | undefined {
+  const values = valuesOf(args, { programs: text, seed: text, from: text, program: text, whole: flag, quiet: flag, 'stop-after': text, everywhere: text, jobs: text, help: flag })
   if (values.help) return undefined
   const alone = values.program !== undefined
   const from = alone ? integer('--program', values.program, 0) : integer('--from', values.from, 0)
@@ -61,16 +44,8 @@ function readOptions(args: readonly string[]): Options | undefined {
     quiet: values.quiet ?? false,
     stopAfter: integer('--stop-after', values['stop-after'], 5),
     everywhere: integer('--everywhere', values.everywhere, 0),
+    jobs: Math.max(1, integer('--jobs', values.jobs, availableParallelism())),
   }
-}
-
-async function report(k: number, program: Program, { kind, message }: Violation, { seed, quiet, whole }: Options): Promise<void> {
-  console.log(`\nprogram ${k} of seed ${seed}: ${kind}: ${message}`)
-  if (quiet) return
-  const small = whole ? program : await shrink(program, kind)
-  const again = await judge(small)
-  console.log(`${again.violations[0]?.message}\n${JSON.stringify(small)}\n${again.log.map((line) => `    ${line.slice(0, 300)}`).join('\n')}`)
-  console.log(`again: npm run torture -- --seed ${seed} --program ${k}`)
 }
 
 async function main(args: readonly string[]): Promise<number> {
@@ -79,22 +54,8 @@ async function main(args: readonly string[]): Promise<number> {
     console.log(HELP)
     return 0
   }
-  const { seed, from, until, alone, stopAfter, everywhere } = options
-  console.log(`seed ${seed}, programs ${from} to ${until - 1}`)
-  const totals = new Totals()
-  let shown = performance.now()
-  for (let k = from; k < until && totals.failed < stopAfter; k++) {
-    let program = generate(seedOf(seed, k))
-    let execution = everywhere > 0 ? undefined : await judge(program)
-    if (execution) totals.add(execution)
-    else ({ program, execution } = await judgeEverywhere(program, 'kill', everywhere, (each) => totals.add(each)))
-    const [first] = execution.violations
-    if (first) await report(k, program, first, options)
-    else if (alone) console.log(`${JSON.stringify(program)}\n${execution.log.map((line) => `    ${line}`).join('\n')}`)
-    if (performance.now() - shown < PROGRESS_MS) continue
-    shown = performance.now()
-    console.log(totals.line())
-  }
+  console.log(`seed ${options.seed}, programs ${options.from} to ${options.until - 1}`)
+  const totals = await runSeries(options)
   console.log(totals.line())
   return totals.failed > 0 ? 1 : 0
 }

@@ -1,5 +1,14 @@
 /** Sums over many executions. */
 import type { Execution } from './execute.ts'
+import type { ViolationKind } from './violation.ts'
+
+/** What is counted of an execution. */
+export interface Tally extends Pick<Execution, 'attempts' | 'kills' | 'requests' | 'decisions' | 'answers' | 'altered'> {
+  readonly failed: ViolationKind | undefined
+}
+
+export const tallyOf = ({ attempts, kills, requests, decisions, answers, altered, violations: [first] }: Execution): Tally =>
+  ({ attempts, kills, requests, decisions, answers, altered, failed: first?.kind })
 
 export class Totals {
   failed = 0
@@ -10,20 +19,25 @@ export class Totals {
   #decisions = 0
   #answers = 0
   #compared = 0
-  readonly #kinds = new Map<string, number>()
+  readonly #kinds = new Map<ViolationKind, number>()
 
-  add(execution: Execution): void {
+  add(tally: Tally): void {
     this.#programs++
-    this.#attempts += execution.attempts
-    this.#kills += execution.kills
-    this.#requests += execution.requests
-    this.#decisions += execution.decisions
-    this.#answers += execution.answers
-    if (!execution.altered) this.#compared++
-    const [first] = execution.violations
-    if (!first) return
+    this.#attempts += tally.attempts
+    this.#kills += tally.kills
+    this.#requests += tally.requests
+    this.#decisions += tally.decisions
+    this.#answers += tally.answers
+    if (!tally.altered) this.#compared++
+    if (!tally.failed) return
     this.failed++
-    this.#kinds.set(first.kind, (this.#kinds.get(first.kind) ?? 0) + 1)
+    this.#kinds.set(tally.failed, (this.#kinds.get(tally.failed) ?? 0) + 1)
+  }
+
+  /** A program without an end. */
+  lost(): void {
+    this.failed++
+    this.#kinds.set('endless', (this.#kinds.get('endless') ?? 0) + 1)
   }
 
   line(): string {
