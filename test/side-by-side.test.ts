@@ -3,6 +3,7 @@ import { generateText, stepCountIs, tool } from 'ai'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { createRunner, defineAgent, memoryStore, type Run, type RunnerOptions } from '../src/index.ts'
+import { later, mortal } from './support/crash.ts'
 import { testModel } from './support/model.ts'
 
 const quick = { idleMs: 5, replayHoldMs: 20 } satisfies Partial<RunnerOptions>
@@ -125,6 +126,21 @@ describe('what runs side by side (C16)', () => {
       expect(charged).toEqual([1])
     })
 
+    it('are refused where other code is woken by the event loop right after the first was handed out', async () => {
+      let isOver = false
+      await expect(drive((run) => Promise.all([
+        (async () => {
+          while (!isOver) await new Promise(setImmediate)
+          await charge(run, 2)
+        })(),
+        (async () => {
+          await charge(run, 1)
+          isOver = true
+        })(),
+      ]))).rejects.toMatchObject({ code: 'AMBIGUOUS_STEP' })
+      expect(charged).toEqual([1])
+    })
+
     it('are refused behind a function that looks something up by itself before it asks', async () => {
       const order = async (run: Run, i: number) => (await load(1), charge(run, i))
       await expect(drive(async (run) => [await order(run, 1), await order(run, 2)])).rejects.toMatchObject({ code: 'AMBIGUOUS_STEP' })
@@ -214,6 +230,51 @@ describe('what runs side by side (C16)', () => {
     await expect(runner.run(agent, {}, { runId: 'r' })).rejects.toThrow(/later/)
     slowFirst = false
     expect(await runner.resume('r')).toMatchObject({ result: 'used right' })
+  })
+
+  it('a branch that has ended gives up nothing that was asked for in it: it is made, with all that is inside of it, and waited for (B10)', async () => {
+    const made: string[] = []
+    const store = memoryStore()
+    const sub = defineAgent('sub', async (run) => {
+      await run.read('look', async () => {})
+      return run.step('charge', { input: 7 }, () => made.push('charged'))
+    })
+    const agent = defineAgent('a', async (run) => {
+      await run.branch('late', async () => {
+        void run.step('order', { input: 7 }, () => made.push('ordered'))
+        void run.agent(sub, {})
+      })
+      return run.branch('late', async () => 'next')
+    })
+    const runner = createRunner({ agents: [agent], store, ...quick })
+    expect(await runner.run(agent, {}, { runId: 'r' })).toMatchObject({ status: 'completed', result: 'next' })
+    expect(made.toSorted()).toEqual(['charged', 'ordered'])
+  })
+
+  it('a doubt in a branch that has ended is asked about until it is settled', async () => {
+    const store = memoryStore()
+    const dying = mortal(store)
+    const made: string[] = []
+    const agent = defineAgent('a', async (run) => {
+      const winner = await run.branch('race', () => Promise.race([
+        run.step('slow', { input: 1 }, () => (made.push('slow'), new Promise<never>(() => {}))),
+        run.read('quick', async () => 'quick'),
+      ]))
+      // Its start is news for all that waits.
+      await run.step('next', { input: winner }, () => made.push('next'))
+      return winner
+    })
+    const died = dying.killAt(/"step-started".*"name":"next"/)
+    void createRunner({ agents: [agent], store: dying.store, ...quick }).run(agent, {}, { runId: 'r' })
+    await died
+    const runner = createRunner({ agents: [agent], store, clock: later(), ...quick })
+    const step = 'b:race#0/0'
+    for (let time = 0; time < 2; time++) {
+      expect(await runner.resume('r')).toMatchObject({ status: 'suspended', reasons: [{ type: 'in-doubt', step }] })
+      expect(made).toEqual(['slow', 'next'])
+    }
+    await runner.resolve('r', step, 'skip')
+    expect(await runner.resume('r')).toMatchObject({ status: 'completed', result: 'quick' })
   })
 
   it('parallel tools that finish in reverse order get their own results, and fewer at a time do not deadlock (C5, C33)', async () => {

@@ -28,6 +28,9 @@ export const systemClock: Clock = {
   idle: () => new Promise((resolve) => setImmediate(() => setImmediate(resolve))),
 }
 
+/** Calls `fn` when every promise that can go on by itself has gone on, before any timer or I/O does. Not simulated: it takes no time. */
+export const afterPromises = (fn: () => void): void => queueMicrotask(() => process.nextTick(fn))
+
 /**
  * Waits `ms`. Rejects with the signal's own reason as soon as it aborts, and leaves no timer behind.
  */

@@ -12,6 +12,8 @@ interface Asked extends AskedCall {
 export class Branch {
   readonly path: string
   readonly parent: Branch | undefined
+  /** It is the inside of a step: when that ends, nobody waits for what was asked for in it. */
+  readonly isInside: boolean
   /** Event of the machine at which it was opened. */
   readonly openedAt: number
   /** The next number. */
@@ -60,9 +62,10 @@ export class Branch {
   changedAt: number
   ended = false
 
-  constructor(path: string, parent: Branch | undefined, history: History, openedAt: number) {
+  constructor(path: string, history: History, { parent, isInside, openedAt }: Pick<Branch, 'parent' | 'isInside' | 'openedAt'>) {
     this.path = path
     this.parent = parent
+    this.isInside = isInside
     this.openedAt = openedAt
     this.changedAt = parent?.changedAt ?? 0
     const records = [...history.numberedOf(path)]
@@ -94,9 +97,14 @@ export class Branch {
     return this.path.split('/').some((segment) => segment.startsWith('c:'))
   }
 
-  /** It has ended, or one that it is in has. */
+  /** Nothing more can be asked for in it: it has ended, or what it stands in. A step that was asked for in a branch goes on behind the branch's end, with all that is inside of it (B10). */
   get isOver(): boolean {
-    return this.ended || (this.parent?.isOver ?? false)
+    return this.ended || (this.parent !== undefined && (this.isInside ? this.parent.isAbandoned : this.parent.isOver))
+  }
+
+  /** A step around it has ended: nobody waits for what was asked for in it. */
+  get isAbandoned(): boolean {
+    return (this.ended && this.isInside) || (this.parent?.isAbandoned ?? false)
   }
 
   /** The numbers that the step with the number that was just claimed overlaps so far. Those that are open overlap it from now on. */

@@ -36,7 +36,7 @@ export class Machine {
     this.#configsBefore = new Set(history.configs.keys())
     this.#order = new Order(history.expected())
     this.#unclaimed = new Unclaimed(history.ledger)
-    this.#branches.set(MAIN, new Branch(MAIN, undefined, history, 0))
+    this.#branches.set(MAIN, new Branch(MAIN, history, { parent: undefined, isInside: false, openedAt: 0 }))
   }
 
   /** How many records can still be asked for: 0 when nothing is left to replay. */
@@ -70,16 +70,17 @@ export class Machine {
    */
   openBranch(parent: string, as: { readonly step: string } | { readonly type: 'b' | 'a'; readonly name: string; readonly key?: string }): Branch | undefined {
     const above = this.#branches.get(parent)
-    if (!above || above.isOver) return undefined
+    const isInside = 'step' in as
+    if (!above || (isInside ? above.isAbandoned : above.isOver)) return undefined
     let path: string
-    if ('step' in as) path = as.step
+    if (isInside) path = as.step
     else {
       const place = keyed(parent, as.type, as.name, as.key, 0)
       if (above.isOpenKey(place)) return undefined
       path = this.#history.current(keyed(parent, as.type, as.name, as.key, above.occurrenceOf(place)))
       above.openKey(place)
     }
-    const branch = new Branch(path, above, this.#history, ++this.#event)
+    const branch = new Branch(path, this.#history, { parent: above, isInside, openedAt: ++this.#event })
     this.#branches.set(path, branch)
     return branch
   }
@@ -92,14 +93,14 @@ export class Machine {
     if (parent && as) parent.closeKey(keyed(parent.path, as.type, as.name, as.key, 0))
   }
 
-  /** Whether a branch has ended, or one that it is in has: nobody waits for its steps any more. */
+  /** Whether nothing more can be asked for in a branch. */
   hasEnded(path: string): boolean {
     return this.#branches.get(path)?.isOver ?? true
   }
 
-  /** Whether what the step was claimed in has ended, though a later try of it may stand at the same path. */
+  /** Whether a step that it was claimed in has ended, though a later try of that may stand at the same path: nobody waits for it any more. */
   isAbandoned({ within }: Ticket): boolean {
-    return within.isOver
+    return within.isAbandoned
   }
 
   /** Whether a step with effects may start. Asked again after each `reconcile` and each new decision. */

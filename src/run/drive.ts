@@ -13,7 +13,8 @@ import { Machine } from '../replay/machine.ts'
 import { withdraw } from './approval.ts'
 import type { Attempt, Delayed } from './attempt.ts'
 import { Blame } from './blame.ts'
-import { currentContext, followerOf, inContext, rememberAsked, type Asked } from './current.ts'
+import { currentContext, followerOf, inContext } from './current.ts'
+import { Delivery } from './delivery.ts'
 import type { DriveEnd, Ended } from './drive-end.ts'
 import { performLive } from './live.ts'
 import { hiddenClaim } from './hidden-claim.ts'
@@ -43,12 +44,7 @@ export class Drive {
   /** Steps with effects that are about to start, run, or are being recorded. */
   readonly underWay = new Set<string>()
   readonly openEffects = new OpenEffects()
-  readonly #ends = new Map<Ticket, Ended>()
-  readonly #callers = new Map<Ticket, (ended: Ended) => void>()
-  /** What each follows, until its result is handed out. */
-  readonly #asked = new Map<Ticket, Asked>()
-  /** What was handed out last, until the event loop has run dry: what is asked for meanwhile goes on from it. */
-  #given: Asked | undefined
+  readonly #delivery: Delivery
   /** With what lets the time of the steps around it go on. */
   readonly #waiting = new Map<Ticket, Waiting & { readonly goOn: () => void }>()
   /** By step, as what it was told to be in doubt; and what was told of its waiting: one that looks again and goes on waiting says nothing new. */
@@ -63,8 +59,6 @@ export class Drive {
   readonly #ending = Promise.withResolvers<DriveEnd>()
   /** Settles when a step turns out to be one that cannot go on. */
   #held = Promise.withResolvers<void>()
-  #pumping = false
-  #poke: () => void = () => {}
   #disarmIdle: () => void = () => {}
   #over = false
   #hasReturned = false
@@ -73,6 +67,9 @@ export class Drive {
     this.attempt = attempt
     this.machine = new Machine(attempt.history)
     this.signal = anyOf(attempt.signal, this.left)
+    this.#delivery = new Delivery({
+      machine: this.machine, clock: attempt.clock, holdMs: attempt.policies.replayHoldMs, isOver: () => this.#over, track: (work) => this.track(work),
+    })
     if (attempt.signal.aborted) this.end({ type: 'stopped', reason: attempt.signal.reason })
     else attempt.signal.addEventListener('abort', this.#onAbort, { once: true })
   }
@@ -109,7 +106,7 @@ export class Drive {
       return never()
     }
     this.#disarmIdle()
-    const here = context?.drive === this ? followerOf(context, this.#given) : {}
+    const here = context?.drive === this ? followerOf(context, this.#delivery.given) : {}
     const verdict = refusedIn(spec.label, context) ?? this.machine.claim({ ...spec.claim, ...here })
     if (verdict.type === 'refuse') {
       this.#watch()
@@ -117,12 +114,10 @@ export class Drive {
     }
     const { ticket, notes } = verdict
     spec.onClaimed?.(ticket.ref)
-    if (context?.drive === this) this.#asked.set(ticket, rememberAsked(ticket.ref.id, this.#given))
-    const ended = new Promise<Ended>((resolve) => this.#callers.set(ticket, resolve))
+    const ended = this.#delivery.turnOf(ticket, context?.drive === this)
     this.#note(notes)
     if (verdict.type === 'replay') {
-      this.#ends.set(ticket, { outcome: ticket.record!.end!.outcome, asked: ticket.record!.asked })
-      this.#pump()
+      this.#delivery.put(ticket, { outcome: ticket.record!.end!.outcome, asked: ticket.record!.asked })
       // What waits because it may be this one is another one.
       this.wake()
     } else {
@@ -150,9 +145,8 @@ export class Drive {
 
   /** A live step has an end: it is handed out when its turn is. `seq` undefined: the store refused the record. */
   ended(ticket: Ticket, end: Ended, seq: number | undefined): void {
-    this.#ends.set(ticket, end)
     this.machine.ended(ticket, seq)
-    this.#pump()
+    this.#delivery.put(ticket, end)
   }
 
   /** The step cannot go on: resolves when something happened that may change that, and never when nothing does. */
@@ -252,7 +246,7 @@ export class Drive {
     this.#over = true
     this.#hasReturned = end.type === 'returned'
     this.#disarmIdle()
-    this.#poke()
+    this.#delivery.look()
     this.attempt.signal.removeEventListener('abort', this.#onAbort)
     this.#ending.resolve(end)
   }
@@ -287,7 +281,7 @@ export class Drive {
 
   /** Steps around one that waits or, after the end, around one whose result is not handed out any more. */
   #heldUp(): Set<string> {
-    const inside = [...this.#waiting.keys(), ...(this.#over ? this.#callers.keys() : [])].map(({ ref }) => ref.branch)
+    const inside = [...this.#waiting.keys(), ...(this.#over ? this.#delivery.awaited : [])].map(({ ref }) => ref.branch)
     return new Set([...inside, ...(this.#over ? this.#stuck : [])].flatMap(around))
   }
 
@@ -298,7 +292,7 @@ export class Drive {
 
   /** The handler has returned; steps that it did not wait for may still run (B10). */
   async #quiet(): Promise<void> {
-    while (!this.#over && (this.#live.size > 0 || this.#callers.size > 0)) {
+    while (!this.#over && (this.#live.size > 0 || this.#delivery.awaited.length > 0)) {
       if (this.#live.size > 0) await Promise.race(this.#live.keys())
       else await this.attempt.clock.idle()
     }
@@ -334,55 +328,6 @@ export class Drive {
     const error = decode(outcome.error, `error of ${ticket.ref.id}`)
     this.blame.remember(error, ticket.ref.id)
     throw error
-  }
-
-  /** Hands results out one at a time, in the order of their records, the event loop running dry in between (R4). */
-  #pump(): void {
-    this.#poke()
-    if (this.#pumping || this.#over) return
-    this.#pumping = true
-    this.track(this.#pumpAll())
-  }
-
-  async #pumpAll(): Promise<void> {
-    const { clock, policies } = this.attempt
-    let holdUntil: number | undefined
-    for (;;) {
-      await clock.idle()
-      this.#given = undefined
-      if (this.#over) break
-      const next = this.machine.next()
-      if (next.type === 'nothing') break
-      if (next.type === 'deliver') {
-        holdUntil = undefined
-        const caller = this.#callers.get(next.item)!
-        const ended = this.#ends.get(next.item)!
-        this.#callers.delete(next.item)
-        this.#ends.delete(next.item)
-        this.#given = this.#asked.get(next.item)
-        this.#asked.delete(next.item)
-        caller(ended)
-        continue
-      }
-      holdUntil ??= clock.now() + policies.replayHoldMs
-      if (clock.now() >= holdUntil) {
-        this.machine.giveUp()
-        holdUntil = undefined
-      } else await this.#poked(holdUntil - clock.now())
-    }
-    this.#pumping = false
-  }
-
-  /** Waits until something is claimed or ended, at most `ms`. */
-  #poked(ms: number): Promise<void> {
-    return new Promise((resolve) => {
-      const disarm = this.attempt.clock.timer(ms, () => this.#poke())
-      this.#poke = () => {
-        disarm()
-        this.#poke = () => {}
-        resolve()
-      }
-    })
   }
 
   /** Suspends when all that is left waits, and nothing new was asked for in `idleMs` (R10). */

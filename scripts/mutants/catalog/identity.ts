@@ -113,6 +113,14 @@ export const identity: readonly Mutant[] = [
     caughtBy: { file: 'test/side-by-side.test.ts', name: 'are refused where other code asks for the second one, although the first has ended: the loads may end in another order on resume' },
   },
   {
+    name: 'what the event loop wakes follows what was handed out',
+    rule: 'R1',
+    wrong: 'Code that a timer or I/O wakes right after a result was handed out counts as going on from it.',
+    file: 'src/run/delivery.ts',
+    edits: [{ from: 'afterPromises(() => (this.#given = undefined))', to: 'void this.#around.clock.idle().then(() => (this.#given = undefined))' }],
+    caughtBy: { file: 'test/side-by-side.test.ts', name: 'are refused where other code is woken by the event loop right after the first was handed out' },
+  },
+  {
     name: 'branches share a line',
     rule: 'R1',
     wrong: 'What is asked for in a branch is numbered in the main line.',

@@ -85,4 +85,12 @@ export const suspend: readonly Mutant[] = [
     edits: [{ from: 'const resumeAt = closing ? attempt.clock.now() : null', to: 'const resumeAt = attempt.clock.now()' }],
     caughtBy: { file: 'test/closing.test.ts', name: 'waits for its caller where that one stopped it before' },
   },
+  {
+    name: 'a branch gives up what was asked for in it',
+    rule: 'R10',
+    wrong: 'What was asked for in a branch of the handler is dropped when that ends, and a doubt with it: the run completes.',
+    file: 'src/replay/branch.ts',
+    edits: [{ from: 'return (this.ended && this.isInside) ||', to: 'return this.ended ||' }],
+    caughtBy: { file: 'test/side-by-side.test.ts', name: 'a doubt in a branch that has ended is asked about until it is settled' },
+  },
 ]

@@ -1,0 +1,109 @@
+/** Results are handed out one at a time, in the order of their records, the event loop running dry in between (R4). */
+import { afterPromises, type Clock } from '../core/clock.ts'
+import type { Ticket } from '../replay/claim.ts'
+import type { Machine } from '../replay/machine.ts'
+import { rememberAsked, type Asked } from './current.ts'
+import type { Ended } from './drive-end.ts'
+
+interface Caller {
+  readonly give: (ended: Ended) => void
+  /** What the step follows, until its result is handed out. */
+  readonly asked: Asked | undefined
+}
+
+interface Surroundings {
+  readonly machine: Machine
+  readonly clock: Clock
+  /** How long a result is held back for an earlier one that was not asked for yet. */
+  readonly holdMs: number
+  readonly isOver: () => boolean
+  /** Counts work as going on until it settles. */
+  readonly track: (work: Promise<void>) => void
+}
+
+export class Delivery {
+  readonly #around: Surroundings
+  readonly #ends = new Map<Ticket, Ended>()
+  readonly #callers = new Map<Ticket, Caller>()
+  /** What was handed out last, until all promises have gone on: what is asked for meanwhile goes on from it. */
+  #given: Asked | undefined
+  #isRunning = false
+  #poke: () => void = () => {}
+
+  constructor(around: Surroundings) {
+    this.#around = around
+  }
+
+  get given(): Asked | undefined {
+    return this.#given
+  }
+
+  /** The steps whose callers still wait. */
+  get awaited(): readonly Ticket[] {
+    return [...this.#callers.keys()]
+  }
+
+  /** Resolves to the end of the step when its turn has come. `isOurs`: the code that asks is of this drive. */
+  turnOf(ticket: Ticket, isOurs: boolean): Promise<Ended> {
+    const asked = isOurs ? rememberAsked(ticket.ref.id, this.#given) : undefined
+    return new Promise((give) => this.#callers.set(ticket, { give, asked }))
+  }
+
+  /** A step has its end. */
+  put(ticket: Ticket, ended: Ended): void {
+    this.#ends.set(ticket, ended)
+    this.look()
+  }
+
+  /** Something was claimed or has ended: what is held back may have its turn. */
+  look(): void {
+    this.#poke()
+    if (this.#isRunning || this.#around.isOver()) return
+    this.#isRunning = true
+    this.#around.track(this.#run())
+  }
+
+  async #run(): Promise<void> {
+    const { machine, clock, holdMs, isOver } = this.#around
+    let holdUntil: number | undefined
+    for (;;) {
+      await clock.idle()
+      if (isOver()) break
+      const next = machine.next()
+      if (next.type === 'nothing') break
+      if (next.type === 'deliver') {
+        holdUntil = undefined
+        this.#handOut(next.item)
+        continue
+      }
+      holdUntil ??= clock.now() + holdMs
+      if (clock.now() >= holdUntil) {
+        machine.giveUp()
+        holdUntil = undefined
+      } else await this.#poked(holdUntil - clock.now())
+    }
+    this.#isRunning = false
+  }
+
+  #handOut(ticket: Ticket): void {
+    const { give, asked } = this.#callers.get(ticket)!
+    const ended = this.#ends.get(ticket)!
+    this.#callers.delete(ticket)
+    this.#ends.delete(ticket)
+    this.#given = asked
+    give(ended)
+    afterPromises(() => (this.#given = undefined))
+  }
+
+  /** Waits until something is claimed or ended, at most `ms`. */
+  #poked(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const disarm = this.#around.clock.timer(ms, () => this.#poke())
+      this.#poke = () => {
+        disarm()
+        this.#poke = () => {}
+        resolve()
+      }
+    })
+  }
+}
