@@ -3,7 +3,7 @@ import { manualClock, type ManualClock } from '../../src/core/manual-clock.ts'
 import { hash } from '../../src/core/hash.ts'
 import { HoldfastError } from '../../src/errors.ts'
 import { unlink } from '../../src/journal/chain.ts'
-import type { DecisionTaken, Entry } from '../../src/journal/entry.ts'
+import type { DecisionTaken, EffectRef, Entry } from '../../src/journal/entry.ts'
 import type { Message } from '../../src/journal/message.ts'
 import { readJournal } from '../../src/journal/read.ts'
 import type { Store, StoredEntry } from '../../src/journal/store.ts'
@@ -161,22 +161,25 @@ function repeatedEffect(known: readonly Known[], { asked, made }: Desk): string 
 
 interface Known {
   readonly id: string
+  /** Of the effect: its tool's, and its own key where it has one, which none that the desk makes has. */
   readonly name: string
   readonly key: string
 }
+
+const nameOf = ({ name, key }: Pick<EffectRef, 'name' | 'key'>): string => (key === '' ? name : `${name} ${key}`)
 
 function knownEffects(forgery: Forgery): Known[] {
   const entries = entriesOf(forgery)
   let known: Known[] = []
   const forget = (is: (each: Known) => boolean): void => void (known = known.filter((each) => !is(each)))
   const decided = ({ step, effect, decision }: Pick<DecisionTaken, 'step' | 'effect' | 'decision'>): void => {
-    if (decision.type === 'rerun') forget(({ id, name }) => id === step || name === effect.name)
+    if (decision.type === 'rerun') forget(({ id, name }) => id === step || name === nameOf(effect))
   }
   for (const entry of entries) {
     if (entry.type === 'step-started' && entry.effect) {
       forget(({ id }) => id === entry.step.id)
-      known.push({ id: entry.step.id, name: entry.effect.name, key: entry.idempotencyKey })
-    } else if (entry.type === 'step-ended' && (entry.outcome.type === 'error' || known.some(({ id, name }) => id === entry.step.id && name !== entry.effect?.name))) forget(({ id }) => id === entry.step.id)
+      known.push({ id: entry.step.id, name: nameOf(entry.effect), key: entry.idempotencyKey })
+    } else if (entry.type === 'step-ended' && (entry.outcome.type === 'error' || known.some(({ id, name }) => id === entry.step.id && !(entry.effect && name === nameOf(entry.effect))))) forget(({ id }) => id === entry.step.id)
     else if (entry.type === 'settled' && entry.settlement.type === 'not-done') forget(({ id }) => id === entry.step)
     else if (entry.type === 'decision') decided(entry)
     else if (entry.type === 'consumed') forget(({ id }) => entry.effects.includes(id) || entry.passed?.includes(id) === true)
