@@ -12,8 +12,8 @@ interface Asked extends AskedCall {
 export class Branch {
   readonly path: string
   readonly parent: Branch | undefined
-  /** It is the inside of a step: when that ends, nobody waits for what was asked for in it. */
-  readonly isInside: boolean
+  /** What its key is known by in its parent; undefined: it is the main line, or the inside of a step. */
+  readonly place: string | undefined
   /** Event of the machine at which it was opened. */
   readonly openedAt: number
   /** The next number. */
@@ -62,10 +62,10 @@ export class Branch {
   changedAt: number
   ended = false
 
-  constructor(path: string, history: History, { parent, isInside, openedAt }: Pick<Branch, 'parent' | 'isInside' | 'openedAt'>) {
+  constructor(path: string, history: History, { parent, place, openedAt }: Pick<Branch, 'parent' | 'place' | 'openedAt'>) {
     this.path = path
     this.parent = parent
-    this.isInside = isInside
+    this.place = place
     this.openedAt = openedAt
     this.changedAt = parent?.changedAt ?? 0
     const records = [...history.numberedOf(path)]
@@ -97,14 +97,18 @@ export class Branch {
     return this.path.split('/').some((segment) => segment.startsWith('c:'))
   }
 
+  get #isInside(): boolean {
+    return this.place === undefined
+  }
+
   /** Nothing more can be asked for in it: it has ended, or what it stands in. A step that was asked for in a branch goes on behind the branch's end, with all that is inside of it (B10). */
   get isOver(): boolean {
-    return this.ended || (this.parent !== undefined && (this.isInside ? this.parent.isAbandoned : this.parent.isOver))
+    return this.ended || (this.parent !== undefined && (this.#isInside ? this.parent.isAbandoned : this.parent.isOver))
   }
 
   /** A step around it has ended: nobody waits for what was asked for in it. */
   get isAbandoned(): boolean {
-    return (this.ended && this.isInside) || (this.parent?.isAbandoned ?? false)
+    return (this.ended && this.#isInside) || (this.parent?.isAbandoned ?? false)
   }
 
   /** The numbers that the step with the number that was just claimed overlaps so far. Those that are open overlap it from now on. */

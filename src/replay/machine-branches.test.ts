@@ -160,9 +160,8 @@ describe('R1: keyed steps, branches and agents', () => {
     const run = new Scenario()
     expect([0, 1].map(() => run.do(step('s', { key: 'k' })).id)).toEqual(['s:s:k#0', 's:s:k#1'])
     const first = run.branch('b')
-    expect(run.machine.openBranch('', { type: 'b', name: 'b' })).toBeUndefined()
-    expect(run.machine.openBranch('', { type: 'a', name: 'b' })?.path).toBe('a:b#0')
-    run.close(first, 'b')
+    expect(run.machine.openBranch('', { key: 'b' })).toBeUndefined()
+    run.close(first)
     expect(run.branch('b')).toBe('b:b#1')
   })
 
@@ -184,18 +183,18 @@ describe('BRANCH_ENDED', () => {
   it('a claim in a branch that has ended is refused', () => {
     const run = new Scenario()
     const branch = run.branch('x')
-    run.close(branch, 'x')
+    run.close(branch)
     expect(run.claim(step('s', { branch }))).toMatchObject(ended)
-    expect(run.machine.openBranch(branch, { type: 'b', name: 'y' })).toBeUndefined()
+    expect(run.machine.openBranch(branch, { key: 'y' })).toBeUndefined()
   })
 
   it('also in a branch inside one that has ended', () => {
     const run = new Scenario()
     const outer = run.branch('x')
     const inner = run.branch('y', outer)
-    run.close(outer, 'x')
+    run.close(outer)
     expect(run.claim(step('s', { branch: inner }))).toMatchObject(ended)
-    expect(run.machine.openBranch(inner, { type: 'b', name: 'z' })).toBeUndefined()
+    expect(run.machine.openBranch(inner, { key: 'z' })).toBeUndefined()
   })
 
   it('not of one that a later try of what it stands in has opened: the end of an earlier one is its own', () => {
@@ -203,10 +202,10 @@ describe('BRANCH_ENDED', () => {
     const outer = run.ask(step('s', { key: 'k' }))
     const [first, second] = [0, 1].map(() => {
       const inside = run.machine.openBranch('', { step: outer.ref.id })!
-      return run.machine.openBranch(inside.path, { type: 'b', name: 'x' })!
+      return run.machine.openBranch(inside.path, { key: 'x' })!
     })
     expect(first!.path).toBe(second!.path)
-    run.machine.closeBranch(first!, { type: 'b', name: 'x' })
+    run.machine.closeBranch(first!)
     expect(run.claim(step('t', { branch: second!.path }))).toMatchObject({ type: 'live' })
   })
 
@@ -218,7 +217,7 @@ describe('BRANCH_ENDED', () => {
     const run = new Scenario()
     const branch = run.branch('x')
     const ticket = run.ask(step('s', { branch }))
-    run.close(branch, 'x')
+    run.close(branch)
     run.end(ticket, 'late')
     expect(run.drain()).toMatchObject([{ value: 'late' }])
   })

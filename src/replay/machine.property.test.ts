@@ -76,7 +76,7 @@ function* one(wait: Wait): Line {
 function* inBranch(driver: Driver, ops: readonly Op[], parent: string, key: string): Generator<Wait, void, unknown> {
   const path = driver.scenario.branch(key, parent)
   yield* run(driver, ops, path)
-  driver.scenario.close(path, key)
+  driver.scenario.close(path)
 }
 
 interface Running {

@@ -36,7 +36,7 @@ export class Machine {
     this.#configsBefore = new Set(history.configs.keys())
     this.#order = new Order(history.expected())
     this.#unclaimed = new Unclaimed(history.ledger)
-    this.#branches.set(MAIN, new Branch(MAIN, history, { parent: undefined, isInside: false, openedAt: 0 }))
+    this.#branches.set(MAIN, new Branch(MAIN, history, { parent: undefined, place: undefined, openedAt: 0 }))
   }
 
   /** How many records can still be asked for: 0 when nothing is left to replay. */
@@ -65,32 +65,33 @@ export class Machine {
   }
 
   /**
-   * Opens a branch below `parent`: a tool call's inside by the step's id, or by type, name and key.
-   * Returns undefined when one of that name and key is open, or what it stands in has ended.
+   * Opens a branch below `parent`: the inside of a step by its id, or one of the handler's by its key.
+   * Returns undefined when one of that key is open, or what it stands in has ended.
    */
-  openBranch(parent: string, as: { readonly step: string } | { readonly type: 'b' | 'a'; readonly name: string; readonly key?: string }): Branch | undefined {
+  openBranch(parent: string, as: { readonly step: string } | { readonly key: string }): Branch | undefined {
     const above = this.#branches.get(parent)
     const isInside = 'step' in as
     if (!above || (isInside ? above.isAbandoned : above.isOver)) return undefined
+    const place = isInside ? undefined : keyed(parent, 'b', as.key, undefined, 0)
     let path: string
     if (isInside) path = as.step
     else {
-      const place = keyed(parent, as.type, as.name, as.key, 0)
-      if (above.isOpenKey(place)) return undefined
-      path = this.#history.current(keyed(parent, as.type, as.name, as.key, above.occurrenceOf(place)))
-      above.openKey(place)
+      if (above.isOpenKey(place!)) return undefined
+      path = this.#history.current(keyed(parent, 'b', as.key, undefined, above.occurrenceOf(place!)))
+      above.openKey(place!)
     }
-    const branch = new Branch(path, this.#history, { parent: above, isInside, openedAt: ++this.#event })
+    const branch = new Branch(path, this.#history, { parent: above, place, openedAt: ++this.#event })
     this.#branches.set(path, branch)
     return branch
   }
 
-  /** Ends this branch, and not one of its path that a later try of what it stands in has opened since. */
-  closeBranch(branch: Branch, as?: { readonly type: 'b' | 'a'; readonly name: string; readonly key?: string }): void {
+  /** Ends this branch, and not one of its path that a later try of what it stands in has opened since. Once: another one of its key may be open by then. */
+  closeBranch(branch: Branch): void {
     branch.ended = true
-    const { parent } = branch
-    if (parent) parent.changedAt = Math.max(parent.changedAt, branch.changedAt)
-    if (parent && as) parent.closeKey(keyed(parent.path, as.type, as.name, as.key, 0))
+    const { parent, place } = branch
+    if (!parent) return
+    parent.changedAt = Math.max(parent.changedAt, branch.changedAt)
+    if (place !== undefined) parent.closeKey(place)
   }
 
   /** Whether nothing more can be asked for in a branch. */

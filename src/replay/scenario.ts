@@ -244,13 +244,13 @@ export class Scenario {
   }
 
   branch(key: string, parent = MAIN): string {
-    const branch = this.machine.openBranch(parent, { type: 'b', name: key })
+    const branch = this.machine.openBranch(parent, { key })
     if (branch === undefined) throw new Error(`branch ${key} is open`)
     this.#branches.set(branch.path, branch)
     return branch.path
   }
 
-  close(path: string, key: string): void {
-    this.machine.closeBranch(this.#branches.get(path)!, { type: 'b', name: key })
+  close(path: string): void {
+    this.machine.closeBranch(this.#branches.get(path)!)
   }
 }

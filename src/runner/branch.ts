@@ -9,7 +9,6 @@ export async function inBranch<T>(drive: Drive, parent: string, key: string, fn:
   if ((typeof key !== 'string' && typeof key !== 'number') || typeof fn !== 'function') {
     throw new HoldfastError('INVALID_OPTIONS', `run.branch(): its key must be a string and its function a function, got ${shown(key)} and ${typeof fn}`)
   }
-  const as = { type: 'b', name: drive.attempt.secrets?.hide(String(key)) ?? key } as const
   const current = currentContext()
   const step = current?.step
   // Where it stands another try may have begun since: what is opened there is no business of this one.
@@ -19,7 +18,7 @@ export async function inBranch<T>(drive: Drive, parent: string, key: string, fn:
       advice: 'Await what a step or branch starts before it returns',
     })
   }
-  const branch = drive.machine.openBranch(parent, as)
+  const branch = drive.machine.openBranch(parent, { key: drive.attempt.secrets?.hide(String(key)) ?? String(key) })
   if (branch === undefined) {
     throw new HoldfastError('AMBIGUOUS_STEP', `run "${drive.attempt.runId}": branch "${key}" is open already`, {
       runId: drive.attempt.runId,
@@ -33,7 +32,7 @@ export async function inBranch<T>(drive: Drive, parent: string, key: string, fn:
     enter: (call) => inContext({ ...context, line }, call),
     // Once: the key may be that of a later branch by now.
     end: () => {
-      if (isOpen) drive.machine.closeBranch(branch, as)
+      if (isOpen) drive.machine.closeBranch(branch)
       isOpen = false
     },
   }

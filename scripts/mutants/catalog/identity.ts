@@ -133,7 +133,7 @@ export const identity: readonly Mutant[] = [
     rule: 'R1',
     wrong: 'The end of a branch of an abandoned try ends the one that a later try has opened at the same place.',
     file: 'src/replay/machine.ts',
-    edits: [{ from: 'branch.ended = true\n    const { parent }', to: 'this.#branches.get(branch.path)!.ended = true\n    const { parent }' }],
+    edits: [{ from: 'branch.ended = true\n    const { parent, place }', to: 'this.#branches.get(branch.path)!.ended = true\n    const { parent, place }' }],
     caughtBy: { file: 'src/replay/machine-branches.test.ts', name: 'not of one that a later try of what it stands in has opened: the end of an earlier one is its own' },
   },
   {

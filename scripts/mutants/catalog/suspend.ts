@@ -90,7 +90,7 @@ export const suspend: readonly Mutant[] = [
     rule: 'R10',
     wrong: 'What was asked for in a branch of the handler is dropped when that ends, and a doubt with it: the run completes.',
     file: 'src/replay/branch.ts',
-    edits: [{ from: 'return (this.ended && this.isInside) ||', to: 'return this.ended ||' }],
+    edits: [{ from: 'return (this.ended && this.#isInside) ||', to: 'return this.ended ||' }],
     caughtBy: { file: 'test/side-by-side.test.ts', name: 'a doubt in a branch that has ended is asked about until it is settled' },
   },
 ]
