@@ -2,7 +2,7 @@
 import { generateText, stepCountIs, tool } from 'ai'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { createRunner, currentStep, defineAgent, durable, durableTools, HoldfastError, memoryStore, type Run, type RunnerOptions, type StampedEvent } from '../src/index.ts'
+import { createRunner, currentStep, defineAgent, durable, durableTools, HoldfastError, memoryStore, type Run, type RunnerOptions, type StampedEvent, type Store } from '../src/index.ts'
 import { sleep } from '../src/core/clock.ts'
 import { manualClock, type ManualClock } from '../src/testing/index.ts'
 import { testModel } from './support/model.ts'
@@ -202,6 +202,31 @@ describe('what runs inside of a step that is cut', () => {
     const outcome = await it.drive((run) => run.read('around', { timeoutMs: 200 }, async () => (await generateText({ model: run.model(model), prompt: 'x' })).text))
     expect(outcome).toEqual({ status: 'completed', result: 'a summary' })
     expect(model.requests).toHaveLength(2)
+  })
+
+  it('has one result: where two tries of the step have come to one each, and the store takes the first only, that counts', async () => {
+    const it = scene()
+    const inner = memoryStore()
+    const second = Promise.withResolvers<void>()
+    let ends = 0
+    const append: Store['append'] = async (runId, batch) => {
+      if (batch.entries.some(({ body }) => /"step-ended".*"name":"tell"/.test(body))) {
+        if (++ends > 1) throw new HoldfastError('STORE_UNAVAILABLE', 'no space left on device')
+        // Until the second one is on its way, too.
+        await second.promise
+        for (let turn = 0; turn < 5; turn++) await it.clock.idle()
+      }
+      return inner.append(runId, batch)
+    }
+    let told = 0
+    const tell = (): number => {
+      if (++told > 1) second.resolve()
+      return told
+    }
+    const outcome = await it.drive((run) => run.step('around', { idempotent: true, timeoutMs: 200 }, () => run.step('tell', { idempotent: true }, tell)), { store: { ...inner, append } })
+    expect([told, ends]).toEqual([2, 2])
+    expect(outcome).toEqual({ status: 'completed', result: 1 })
+    expect(it.events.find(({ type }) => type === 'attempt-ended')).toMatchObject({ summary: { recorded: { step: 2 }, unrecorded: [] } })
   })
 
   it('is given up where what hangs is waited for by the next try: that has a time limit, too', async () => {

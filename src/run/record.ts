@@ -30,12 +30,7 @@ export async function record(
     if (ref.kind === 'model') drive.unrecordedResponses.add(ref.id)
     return drive.ended(ticket, end, undefined)
   }
-  // A try that was left, or an earlier drive, may come to its end after the one that counts: of two results the first one stands (C20).
-  const first = ticket.record?.end ? undefined : attempt.history.records.get(ref.id)
-  if (first?.end && !effect) {
-    attempt.budget.unrecorded(measured.usage)
-    return drive.ended(ticket, { outcome: first.end.outcome, asked: first.asked }, first.end.seq)
-  }
+  if (standsAlready(drive, ticket, spec, measured.usage)) return
   if (spec.hasInside) drive.noteLeft(ticket)
   const entry: NewEntry = {
     type: 'step-ended',
@@ -58,6 +53,7 @@ export async function record(
       if (effect && ok && measured.tries > 0) attempt.options.onLateMessage({ type: 'late-result', step: ref.id, settlement: { type: 'completed', outcome: end.outcome } })
       return attempt.abort(error)
     }
+    if (standsAlready(drive, ticket, spec, measured.usage)) return
     if (isTooLarge(error)) {
       const { files, ...others } = measured
       if (files) {
@@ -77,6 +73,16 @@ export async function record(
   attempt.emit({ type: 'step-finished', ...ofStep(ref), ok, tries: measured.tries, ms: measured.ms })
   drive.ended(ticket, end, seq)
   if (effect) drive.wake()
+}
+
+/** A try that was left, or an earlier drive, may come to its end beside the one that counts: of two results the first one stands (C20). */
+function standsAlready(drive: Drive, ticket: Ticket, { claim }: StepSpec, usage: StepUsage | undefined): boolean {
+  const { attempt } = drive
+  const first = ticket.record?.end || claim.effect ? undefined : attempt.history.records.get(ticket.ref.id)
+  if (!first?.end) return false
+  attempt.budget.unrecorded(usage)
+  drive.ended(ticket, { outcome: first.end.outcome, asked: first.asked }, first.end.seq)
+  return true
 }
 
 /** For the message where it is too large. */

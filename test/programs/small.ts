@@ -115,6 +115,9 @@ export const ASLEEP: Readonly<Record<string, Program>> = {
   'a step that is tried again inside of one that has timed out': program(
     step('outer', { idempotent: true, inside: seq(step('tell', { idempotent: true, does: 'flaky' }), step('charge')) }),
   ),
+  'a step of which the store refuses a record, inside of one that has timed out': {
+    ...program(step('outer', { idempotent: true, inside: step('tell', { idempotent: true }) }), {}, { refuse: [3] }), hasty: true,
+  },
   'a loop with tools in parallel': program(loop('a'), { a: [turn(call('pay', 'x'), call('mail', 'y'), call('put', 'z')), turn(call('mail', 'x'))] }),
   'calls that somebody has to agree to': program(loop('a'), { a: [turn(gated(call('mail', 'x')), gated(call('put', 'y'), 'deny', 'throws'), gated(call('pay', 'z'), 'approve', false))] }),
   'a streamed loop': program(loop('a', 'streamText'), { a: [turn(call('team', 'x', 'ok', step('charge')))] }),
