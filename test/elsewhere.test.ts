@@ -2,7 +2,7 @@
 import { generateText, stepCountIs, tool } from 'ai'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { createRunner, currentStep, defineAgent, memoryStore, type Outcome, type Run, type RunnerOptions, type ToolPolicy } from '../src/index.ts'
+import { createRunner, currentStep, defineAgent, memoryStore, type Outcome, type Run, type RunEvent, type RunnerOptions, type ToolPolicy } from '../src/index.ts'
 import { failingOnce } from './support/failing-once.ts'
 import { later, mortal } from './support/crash.ts'
 import { testModel } from './support/model.ts'
@@ -234,6 +234,48 @@ describe('a payment that was made, beside one that was killed in the middle, aft
     const runner = createRunner({ agents: [agent], store, clock: later(), ...quick })
     expect(await runner.resume('r')).toMatchObject({ status: 'suspended', reasons: [{ type: 'repeat', step: 'b:v#0/0', effects: ['b:x#0/0', 'b:y#0/0'], message: expect.stringMatching(/made already \(b:x#0\/0\); nobody knows whether b:y#0\/0 took effect/) }] })
     expect(paid.map(({ what }) => what)).toEqual(['ada', 'bob'])
+  })
+})
+
+describe('a loop that moves into branches, after it was killed', () => {
+  /** Killed while it paid the third of them; it stands in branches then. */
+  async function moved(input: boolean) {
+    const paid: string[] = []
+    const warned: string[] = []
+    const pay = (run: Run, who: string) => run.step('pay', input ? { input: who } : {}, () => (paid.push(who), `paid ${who}`))
+    const store = memoryStore()
+    let isMoved = false
+    const agent = defineAgent('a', async (run) => {
+      const told: unknown[] = []
+      for (const who of ['ada', 'bob', 'cy']) told.push(await (isMoved ? run.branch(who, () => pay(run, who)) : pay(run, who)))
+      return told
+    })
+    const dying = mortal(store)
+    const died = dying.killAt(/"step-ended".*"name":"pay".*paid cy/, 'before')
+    void createRunner({ agents: [agent], store: dying.store, ...quick }).run(agent, 1, { runId: 'r' })
+    await died
+    isMoved = true
+    const onEvent = (event: RunEvent): void => void (event.type === 'warning' && warned.push(event.code))
+    return { paid, warned, runner: createRunner({ agents: [agent], store, clock: later(), ...quick, onEvent }) }
+  }
+
+  it('each payment is answered with what it gave, the one in doubt is made when somebody says so, and nothing is told to be left', async () => {
+    const { paid, warned, runner } = await moved(true)
+    let outcome = await runner.resume('r')
+    for (const decision of ['reuse', 'reuse', 'rerun'] as const) outcome = (await runner.resolve('r', waitingIn(outcome), decision, { resume: true }))!
+    expect(outcome).toEqual({ status: 'completed', result: ['paid ada', 'paid bob', 'paid cy'] })
+    expect(paid).toEqual(['ada', 'bob', 'cy', 'cy'])
+    expect(warned).not.toContain('EFFECTS_LEFT')
+  })
+
+  it('where nothing says whose result is whose, none is given for another one: it has to be said', async () => {
+    const { paid, runner } = await moved(false)
+    let outcome = await runner.resume('r')
+    expect(outcome).toMatchObject({ reasons: [{ type: 'repeat', effects: ['0', '1', '2'], choices: ['rerun', 'skip', 'result'], message: expect.stringContaining('any of them may be its own') }] })
+    await expect(runner.resolve('r', waitingIn(outcome), 'reuse')).rejects.toMatchObject({ code: 'NOTHING_TO_RESOLVE', message: expect.stringContaining('0, 1 gave different ones') })
+    for (const who of ['ada', 'bob', 'cy']) outcome = (await runner.resolve('r', waitingIn(outcome), { result: `paid ${who}` }, { resume: true }))!
+    expect(outcome).toEqual({ status: 'completed', result: ['paid ada', 'paid bob', 'paid cy'] })
+    expect(paid).toEqual(['ada', 'bob', 'cy'])
   })
 })
 

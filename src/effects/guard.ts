@@ -126,7 +126,8 @@ function judge(ledger: Ledger, call: GuardedCall, context: GuardContext): GuardV
       const about = blockers.find((b) => b.step.id === decided.step)
       if (!about) passes = decided.since
       const cleared = clearedBy(decided, blockers)
-      const used = about ?? theSame(cleared, call)
+      const { decision } = decided
+      const used = about ?? cleared.find((b) => decision.type === 'reuse' && b.step.id === decision.of) ?? theSame(cleared, call)
       const isUsedUp = used && (used === about || call.policy.keyed || used.fingerprint === call.fingerprint)
       if (used) (isUsedUp ? effects : passed).push(used.step.id)
       if (decided.decision.type !== 'rerun') return carryOut(decided, consumes)
@@ -186,14 +187,14 @@ function isSettledByItsCall(ledger: Ledger, effect: Effect, policy: EffectPolicy
 
 /**
  * The effect that a decision about a call is about: the one that the call asks for again, at its turn, or (a model that asks again) with its
- * arguments in its branch, or by its `effectKey`. Another one that stood in its way goes on standing, also one of the very same arguments at
- * another place: that may be another call's, and nobody said that it may be made again.
+ * arguments in its branch, or by its `effectKey`; else the only one, where that was in doubt and asked for the very same. Another one that stood in
+ * its way goes on standing, also one of the very same arguments at another place: that may be another call's, and nobody said that it may be made again.
  */
 function theSame(effects: readonly Effect[], call: GuardedCall): Effect | undefined {
   const [turn, branch] = [turnOf(call.step), turnOf(call.branch)]
   return effects.find((e) => turnOf(e.step.id) === turn)
     ?? effects.find((e) => isAskedAgain(e, call) && turnOf(e.step.branch) === branch)
-    ?? (call.policy.keyed ? effects[0] : undefined)
+    ?? (call.policy.keyed || (effects.length === 1 && isInDoubt(effects[0]!, () => false) && effects[0]!.fingerprint === call.fingerprint) ? effects[0] : undefined)
 }
 
 /** Decisions about a call that goes on without them, as older ones do: kept, they would answer for its next doubt, which nobody has seen yet. */

@@ -71,8 +71,8 @@ export interface StepUsage {
 export type Decision =
   | { readonly type: 'rerun' }
   | { readonly type: 'skip' }
-  /** Answered with what an earlier call gave. */
-  | { readonly type: 'reuse'; readonly value: Encoded }
+  /** Answered with what an earlier call gave: the step with the id `of`. */
+  | { readonly type: 'reuse'; readonly value: Encoded; readonly of?: string }
   | { readonly type: 'result'; readonly value: Encoded }
 
 /** What was answered to a question whether a call may be made. */

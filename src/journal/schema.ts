@@ -38,7 +38,7 @@ const outcome = variants({
   'unknown': { cause: oneOf('interrupted', 'timeout', 'cancelled', 'error', 'skipped'), error: encoded },
 } satisfies Variants<Outcome>)
 
-const decision = variants({ 'rerun': {}, 'skip': {}, 'reuse': { value: encoded }, 'result': { value: encoded } } satisfies Variants<Decision>)
+const decision = variants({ 'rerun': {}, 'skip': {}, 'reuse': { value: encoded, of: optional(text) }, 'result': { value: encoded } } satisfies Variants<Decision>)
 const answers = { 'approved': { by: optional(text), input: optional(encoded) }, 'denied': { by: optional(text), reason: optional(text) } } satisfies Variants<ApprovalDecision>
 const approval = variants(answers)
 const approvalOrNone = variants({ ...answers, 'expired': {}, 'withdrawn': {} } satisfies Variants<ApprovalDecided['decision']>)

@@ -2,6 +2,7 @@
 import { isExpected, isUnknown } from '../effects/doubt.ts'
 import type { GuardVerdict } from '../effects/guard.ts'
 import { hasResult, type Effect } from '../effects/ledger.ts'
+import { reusable } from '../effects/reuse.ts'
 import type { CallInQuestion, Choice, SuspendReason } from '../journal/entry.ts'
 import type { Ticket } from '../replay/claim.ts'
 import type { Drive } from './drive.ts'
@@ -19,7 +20,8 @@ export function waitReason(drive: Drive, { ref, claim }: Ticket, spec: StepSpec,
   const ids = effects.map((effect) => effect.step.id)
   const isItself = ids.includes(ref.id)
   const isBehind = why === 'in-doubt' && !isItself && effects.every((effect) => isExpected(effect) && !drive.machine.isUnclaimed(effect.step.id))
-  const choices: Choice[] = isBehind ? [] : ['rerun', 'skip', 'result', ...(why === 'repeat' && effects.some(hasResult) ? ['reuse' as const] : [])]
+  const isReusable = why === 'repeat' && reusable(effects, { step: ref.id, fingerprint: claim.fingerprint ?? '' }) !== undefined
+  const choices: Choice[] = isBehind ? [] : ['rerun', 'skip', 'result', ...(isReusable ? ['reuse' as const] : [])]
   const hasInside = isItself && [...history.recordsBelow(ref.id)].some((id) => id !== ref.id)
   const isOther = ref.kind === 'tool' && !isBehind && !claim.effect?.policy.keyed && effects.some(({ fingerprint }) => fingerprint !== claim.fingerprint)
   const [label, which] = [`${ref.kind} "${ref.name}"`, ids.join(', ')]
@@ -34,7 +36,7 @@ export function waitReason(drive: Drive, { ref, claim }: Ticket, spec: StepSpec,
     tool: ref.name,
     fingerprint: claim.fingerprint ?? '',
     effects: ids,
-    message: [what, ...effects.flatMap((effect) => drive.asked.get(effect.step.id)?.message ?? []), settleIt(runId, ref, choices), ...(hasInside && ref.kind === 'tool' ? [COMPOSITE] : []), ...(isOther ? [EFFECT_KEY] : [])].filter((part) => part !== '').join('. '),
+    message: [what, ...effects.flatMap((effect) => drive.asked.get(effect.step.id)?.message ?? []), settleIt(runId, ref, choices), ...(hasInside && ref.kind === 'tool' ? [COMPOSITE] : []), ...(why === 'repeat' && !isReusable && effects.some(hasResult) ? [WHOSE] : []), ...(isOther ? [EFFECT_KEY] : [])].filter((part) => part !== '').join('. '),
     ...(isBehind && { first: ids }),
     choices,
     calls: [...(isItself ? [] : [{ step: ref.id, ...encodedInput(spec, drive.attempt.policies.maxStepBytes), ...startOf(history.ledger.effects.get(ref.id)) }]), ...effects.map(callOf)],
@@ -56,6 +58,9 @@ function settleIt(runId: string, { id, kind }: Ticket['ref'], choices: readonly 
 
 /** Of a tool that is in doubt as a whole although what it did is recorded inside. */
 const COMPOSITE = 'It has steps of its own inside: a tool whose only effects are those is never in doubt itself under the policy { composite: true }'
+
+/** Of a call that may be any of several that were made. */
+const WHOSE = 'Several gave different results and any of them may be its own: give the right one as its result'
 
 /** Of a call that waits because of others with other arguments. */
 const EFFECT_KEY = 'Its arguments are others: where that makes it another effect, the tool should say so with effectKey'

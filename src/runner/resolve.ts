@@ -1,7 +1,8 @@
 /** A decision from outside about a step that waits (R6): checked, and put into the run's inbox. */
 import { shown } from '../core/shown.ts'
 import { isInDoubt } from '../effects/doubt.ts'
-import type { Effect } from '../effects/ledger.ts'
+import { hasResult, type Effect } from '../effects/ledger.ts'
+import { reusable } from '../effects/reuse.ts'
 import { givenResponse } from '../ai-sdk/given-response.ts'
 import { HoldfastError } from '../errors.ts'
 import type { Placed } from '../journal/chain.ts'
@@ -12,7 +13,6 @@ import { readInbox } from '../journal/read.ts'
 import { unsealed } from '../journal/secrets.ts'
 import type { RunRow, Store } from '../journal/store.ts'
 import { History } from '../replay/history.ts'
-import { turnOf } from '../replay/identity.ts'
 import { newestTaken } from '../run/inbox.ts'
 import { ownership } from '../run/lease.ts'
 import { spokenTo, stepOf, type Saying } from './saying.ts'
@@ -78,8 +78,9 @@ interface Question {
   readonly effect: EffectRef
   /** Of the arguments of the call. */
   readonly fingerprint: string
-  /** What an earlier call gave, where that is stored. */
-  readonly given: Encoded | undefined
+  /** The earlier calls that it would repeat, and the one of them whose result it may be given. */
+  readonly earlier: readonly Effect[]
+  readonly given: Effect | undefined
   /** Doubts that are to be settled before it: their own calls wait too. */
   readonly first: readonly string[]
 }
@@ -88,29 +89,22 @@ interface Question {
 function questionOf(entries: readonly Placed[], history: History, step: string, mayRun: (effect: Effect) => boolean): Question | undefined {
   const own = history.ledger.effects.get(step)
   const reason = lastReasons(entries).find((r) => r.step === step)
-  if (own && isOpen(own, mayRun)) return { effects: [step], kind: own.step.kind, effect: own.ref, fingerprint: own.fingerprint, given: undefined, first: [] }
+  if (own && isOpen(own, mayRun)) return { effects: [step], kind: own.step.kind, effect: own.ref, fingerprint: own.fingerprint, earlier: [], given: undefined, first: [] }
   if (!reason) return undefined
   const effects = reason.effects.flatMap((id) => history.ledger.effects.get(id) ?? [])
   const [first] = effects
-  return first && { effects: reason.effects, kind: first.step.kind, effect: first.ref, fingerprint: reason.fingerprint, given: givenBy(effects, reason), first: reason.first ?? [] }
+  return first && { effects: reason.effects, kind: first.step.kind, effect: first.ref, fingerprint: reason.fingerprint, earlier: effects, given: reusable(effects, reason), first: reason.first ?? [] }
 }
 
 /** It is in doubt, and nobody has left it at that. */
 const isOpen = (effect: Effect, mayRun: (effect: Effect) => boolean): boolean => effect.cause !== 'skipped' && isInDoubt(effect, () => mayRun(effect))
 
-/** What the earlier call gave that the call may be: the very same one, else that of its turn, else the newest. */
-function givenBy(effects: readonly Effect[], { step, fingerprint }: Waiting): Encoded | undefined {
-  const withResult = effects.filter((effect) => valueOf(effect) !== undefined)
-  const found = withResult.findLast((effect) => effect.fingerprint === fingerprint) ?? withResult.findLast((effect) => turnOf(effect.step.id) === turnOf(step)) ?? withResult.at(-1)
-  return found && valueOf(found)
-}
-
-const valueOf = ({ outcome }: Effect): Encoded | undefined => (outcome?.type === 'value' ? outcome.value : undefined)
-
 /** @throws HoldfastError `NOTHING_TO_RESOLVE`. */
-function reused({ given }: Question, runId: string, step: string): Decision {
-  if (given) return { type: 'reuse', value: given }
-  throw new HoldfastError('NOTHING_TO_RESOLVE', `step "${step}" of run "${runId}" has no earlier result to reuse: none is stored`, { runId, step, advice: 'Choose rerun, skip, or give its result' })
+function reused({ earlier, given }: Question, runId: string, step: string): Decision {
+  if (given?.outcome?.type === 'value') return { type: 'reuse', value: given.outcome.value, of: given.step.id }
+  const several = earlier.filter(hasResult).map((effect) => effect.step.id)
+  const why = several.length > 1 ? `has no earlier result that is sure to be its own: ${several.join(', ')} gave different ones` : 'has no earlier result to reuse: none is stored'
+  throw new HoldfastError('NOTHING_TO_RESOLVE', `step "${step}" of run "${runId}" ${why}`, { runId, step, advice: 'Choose rerun, skip, or give its result' })
 }
 
 /** One that had not been started, or was known not to have happened, may be in doubt by now. */

@@ -79,7 +79,7 @@ export const replay: readonly Mutant[] = [
     rule: 'R4',
     wrong: 'What a try that was left comes to is recorded over the result of the next one.',
     file: 'src/run/record.ts',
-    edits: [{ from: 'if (first?.end && !effect) {', to: 'if (first?.end && !effect && !fingerprint) {' }],
+    edits: [{ from: 'if (!first?.end) return false', to: 'if (!first?.end || claim.fingerprint) return false' }],
     caughtBy: { file: 'test/acceptance/refused-records.test.ts', name: 'of a try that threw: it is not even written where the next one has its record (C20)' },
   },
 ]

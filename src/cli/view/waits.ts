@@ -1,7 +1,8 @@
 /** What a run waits for, with what is known of the calls in question, and the commands that settle it. */
 import { timeText } from '../../core/moment.ts'
 import { isInDoubt } from '../../effects/doubt.ts'
-import { hasResult, type Effect } from '../../effects/ledger.ts'
+import type { Effect } from '../../effects/ledger.ts'
+import { reusable } from '../../effects/reuse.ts'
 import type { Placed } from '../../journal/chain.ts'
 import { decode } from '../../journal/codec.ts'
 import type { CallInQuestion, Choice, SuspendReason } from '../../journal/entry.ts'
@@ -131,10 +132,10 @@ const knownOf = ({ input, idempotencyKey, startedAt, lostBefore }: Effect): Omit
 const ORDER: readonly Choice[] = ['result', 'reuse', 'skip', 'rerun']
 
 /** As `resolve` sees it: to reuse there is the stored result of an earlier call, if the step is not itself in doubt. */
-function choicesFor({ type, step, effects, choices }: Question, history: History | undefined): readonly Choice[] {
+function choicesFor({ type, step, fingerprint, effects, choices }: Question, history: History | undefined): readonly Choice[] {
   if (choices) return ORDER.filter((choice) => choices.includes(choice))
   const own = history?.ledger.effects.get(step)
-  const canReuse = history ? !(own && isInDoubt(own, () => false)) && effects.flatMap((id) => history.ledger.effects.get(id) ?? []).some(hasResult) : type === 'repeat'
+  const canReuse = history ? !(own && isInDoubt(own, () => false)) && reusable(effects.flatMap((id) => history.ledger.effects.get(id) ?? []), { step, fingerprint }) !== undefined : type === 'repeat'
   return ORDER.filter((choice) => canReuse || choice !== 'reuse')
 }
 
