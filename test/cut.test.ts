@@ -101,6 +101,24 @@ describe('an effect inside of a tool that is cut at its time limit', () => {
 })
 
 describe('a step that its caller cancels', () => {
+  it('while it is written ahead is not made, and nobody is in doubt about it: the next one is made', async () => {
+    const it = scene()
+    const controller = new AbortController()
+    const inner = memoryStore()
+    const append: Store['append'] = async (runId, batch) => {
+      if (batch.entries.some(({ body }) => body.includes('"step-started"'))) controller.abort(new DOMException('enough', 'AbortError'))
+      return inner.append(runId, batch)
+    }
+    const outcome = await it.drive(async (run) => {
+      const { charge } = run.tools({ charge: it.charge(400) })
+      const ask = (toolCallId: string, abortSignal?: AbortSignal) => Promise.resolve(charge.execute!({ order: 7 }, { toolCallId, messages: [], context: {}, ...(abortSignal && { abortSignal }) })).catch(String)
+      return [await ask('a', controller.signal), it.world.length, await ask('b')]
+    }, { store: { ...inner, append } })
+    expect(outcome).toEqual({ status: 'completed', result: ['AbortError: enough', 0, 'receipt 7'] })
+    expect(it.events.filter(({ type }) => type === 'step-in-doubt')).toEqual([])
+    expect((await inner.read('r')).map(({ body }) => JSON.parse(body) as object)).toContainEqual(expect.objectContaining({ type: 'settled', step: '0', by: 'owner', settlement: { type: 'not-done' } }))
+  })
+
   it('leaves the effects inside of it in doubt, and says which', async () => {
     const it = scene()
     const controller = new AbortController()

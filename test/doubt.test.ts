@@ -281,6 +281,19 @@ describe('in doubt within an attempt', () => {
     expect(events).toContain('doubt-settled')
   })
 
+  it('a late result answers the step itself, where its time limit has failed the run (B1)', async () => {
+    const slow = Promise.withResolvers<string>()
+    const made: string[] = []
+    const settled: RunEvent[] = []
+    const agent = defineAgent('a', (run) => run.step('charge', { input: 7, timeoutMs: 20 }, () => (made.push('charged'), slow.promise)))
+    const runner = createRunner({ agents: [agent], store: memoryStore(), ...quick, onEvent: (event) => event.type === 'doubt-settled' && settled.push(event) })
+    await expect(runner.run(agent, {}, { runId: 'r' })).rejects.toMatchObject({ code: 'OUTCOME_UNKNOWN' })
+    slow.resolve('receipt 7')
+    expect(await runner.resume('r')).toEqual({ status: 'completed', result: 'receipt 7' })
+    expect(settled).toMatchObject([{ by: 'late-result', as: 'completed' }])
+    expect(made).toEqual(['charged'])
+  })
+
   it('a late result that comes after the run was suspended waits in the inbox for who resumes it', async () => {
     const { agent, refunds } = refunding({ timeoutMs: 20 }, twice({ order: '7' }))
     let land: () => void = () => {}

@@ -134,8 +134,8 @@ function judge(ledger: Ledger, call: GuardedCall, context: GuardContext): GuardV
       continue
     }
 
-    // Settled after its caller was told "unknown": the same effect is answered with what it turned out to be.
-    const known = blockers.find((b) => !b.superseded && b.told === 'unknown' && b.state === 'completed' && (call.policy.keyed || isAskedAgain(b, call)))
+    // Settled after its caller was told "unknown": the same effect is answered with what it turned out to be; so is the call itself, where that failed its run.
+    const known = blockers.find((b) => b.told === 'unknown' && b.state === 'completed' && (b.superseded ? isFailedBefore(b, call) : call.policy.keyed || isAskedAgain(b, call)))
     if (known?.outcome) {
       return { type: 'answer', outcome: known.outcome, consumes: { ...consumes, effects: [...effects, known.step.id] } }
     }
@@ -164,7 +164,10 @@ const isAnswer = ({ decision }: TakenDecision): boolean => decision.type === 're
 const isAskedAgain = ({ step, fingerprint }: Effect, call: GuardedCall): boolean =>
   fingerprint === call.fingerprint && (step.kind === 'tool' || turnOf(step.id) === turnOf(call.step))
 
-/** The call itself, after it failed its run. */
+/** The call itself, after that it failed its run was all that happened: what it follows is the same, if it says nothing of what it asks. */
+const isFailedBefore = (effect: Effect, call: GuardedCall): boolean => effect.superseded === 'failure' && effect.startedSeq >= call.changedAt && isDrivenAgain(effect, call)
+
+/** The call at its own turn, after another one stood there, or it failed its run. */
 const isDrivenAgain = ({ step, fingerprint }: Effect, call: GuardedCall): boolean => fingerprint === call.fingerprint && turnOf(step.id) === turnOf(call.step)
 
 /** Effects of the same name and key that stand in the way of a new start. */

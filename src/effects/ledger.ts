@@ -34,8 +34,8 @@ export interface Effect {
   told: 'nothing' | 'unknown' | 'outcome'
   /** Fencing token of the attempt in which its caller was told so. */
   toldIn: number
-  /** No record of it answers any more. */
-  superseded: boolean
+  /** No record of it answers any more: the program or what came before it is another one (`divergence`), or it failed its run, which is driven again (`failure`). */
+  superseded: 'divergence' | 'failure' | undefined
   /** It was answered for: a decision or an answer used it up. */
   consumed: boolean
   /** A call of other arguments was let past it: it stands in the way of the very same one only. */
@@ -43,7 +43,7 @@ export interface Effect {
 }
 
 /** Known to have happened, though its caller does not know or no record says so any more: another start would repeat it unawares. */
-export const wouldBeRepeated = (effect: Effect): boolean => effect.state === 'completed' && (effect.superseded || effect.told === 'unknown')
+export const wouldBeRepeated = (effect: Effect): boolean => effect.state === 'completed' && (effect.superseded !== undefined || effect.told === 'unknown')
 
 /** It happened, and its own call is still to be answered: by its record, or with what was found out of it. */
 export const isDone = ({ state, told, superseded, consumed }: Effect): boolean => state === 'completed' && told !== 'unknown' && !superseded && !consumed
@@ -152,8 +152,10 @@ export class Ledger {
       case 'superseded':
         for (const id of entry.ids.flatMap((path) => [...(this.#within.get(path) ?? [])])) {
           const effect = this.effects.get(id)!
-          if (effect.superseded) continue
-          effect.superseded = true
+          const before = effect.superseded
+          if (entry.by !== 'failure') effect.superseded = 'divergence'
+          if (before) continue
+          effect.superseded ??= 'failure'
           // Used up while its record answered: nobody was asked about making it once more.
           effect.consumed = effect.passed = false
           this.#track(effect)
@@ -213,7 +215,7 @@ export class Ledger {
       outcome: undefined,
       told: 'nothing',
       toldIn: -1,
-      superseded: false,
+      superseded: undefined,
       consumed: false,
       passed: false,
     }

@@ -119,10 +119,11 @@ async function start(drive: Drive, ticket: Ticket, spec: StepSpec, consumes: Con
     if (!(await writeAhead(drive, ticket, spec, { idempotencyKey, consumes }))) return
     if (drive.isOver || !attempt.options.lease.check() || attempt.budget.over) return notCalled(drive, ticket)
   }
-  // What it stands in has timed out meanwhile, or ended without it.
-  if (drive.machine.isAbandoned(ticket)) {
+  // What it stands in has timed out meanwhile, or ended without it; or who asked for the effect has given it up.
+  if (drive.machine.isAbandoned(ticket) || (effect && spec.signal?.aborted)) {
     if (effect) await notCalled(drive, ticket)
-    return drive.ended(ticket, { outcome: failed(surroundingsEnded(drive, ticket)), asked: [] }, undefined)
+    drive.dropIfLeft(ticket, spec.signal)
+    return
   }
   drive.machine.started(ticket)
   if (effect) drive.wake()
