@@ -104,36 +104,3 @@ describe('the idempotency key of an idempotent step with a key', () => {
     expect(keys[2]).not.toBe(keys[0])
   })
 })
-
-describe('a run that ends without asking for what an earlier attempt had started', () => {
-  it.each<[string, boolean, RegExp]>([
-    ['was done', false, /step "refund" \(0\), which was done/],
-    ['is in doubt', true, /step "refund" \(0\), of which nobody knows whether it took effect/],
-  ])('says so where it %s', async (_, fails, said) => {
-    let goes = true
-    const agent = defineAgent('a', async (run) => {
-      if (!goes) return 'another way'
-      await run.step('refund', { input: 7 }, () => { if (fails) throw Object.assign(new Error('reset'), { code: 'ECONNRESET' }) }).catch(() => {})
-      throw new Error('later')
-    })
-    const runner = createRunner({ agents: [agent], store: memoryStore(), ...quick })
-    await runner.run(agent, 1, { runId: 'r' }).catch(() => {})
-    goes = false
-    expect(await runner.resume('r')).toMatchObject({ status: 'completed' })
-    const warnings = (await runner.history('r')).flatMap(({ entry }) => (entry.type === 'warning' ? [entry] : []))
-    expect(warnings).toMatchObject([{ code: 'EFFECTS_LEFT', message: expect.stringMatching(said) }])
-  })
-
-  it('says nothing where it asked for all', async () => {
-    const fail = failingOnce()
-    const agent = defineAgent('a', async (run) => {
-      await run.branch('b', () => run.step('refund', { input: 7 }, () => 1))
-      await run.step('outer', { idempotent: true }, () => run.step('inner', () => 2))
-      fail()
-    })
-    const runner = createRunner({ agents: [agent], store: memoryStore(), ...quick })
-    await runner.run(agent, 1, { runId: 'r' }).catch(() => {})
-    await runner.resume('r')
-    expect((await runner.history('r')).filter(({ entry }) => entry.type === 'warning')).toEqual([])
-  })
-})

@@ -124,8 +124,8 @@ export class Machine {
     return effect !== undefined && this.#unclaimed.has(effect)
   }
 
-  /** Effects of earlier drives that nobody has asked for. */
-  leftUnasked = (): readonly Effect[] => this.#unclaimed.left()
+  /** What the run leaves behind, where it ends now. */
+  leftBehind = (): readonly Effect[] => this.#unclaimed.left()
 
   /** Effects that nobody has asked for, and that the call may be: it asks for the very same, or may stand in a step that does. */
   #elsewhere(ticket: Ticket, { name, key, policy }: NonNullable<Claim['effect']>): readonly Effect[] {

@@ -2,7 +2,7 @@
  * Effects of earlier drives that nobody has asked for yet in this one: a call that runs live elsewhere may be one of them, at another
  * place (R5). What is asked for leaves, so it is small where there is much that runs live.
  */
-import { isUnknown } from '../effects/doubt.ts'
+import { isInDoubt, isUnknown } from '../effects/doubt.ts'
 import { isDone, type Effect, type Ledger } from '../effects/ledger.ts'
 import type { EffectRef } from '../journal/entry.ts'
 import type { Ticket } from './claim.ts'
@@ -44,10 +44,12 @@ export class Unclaimed {
     return unclaimed.filter((effect) => isDone(effect) && (asksTheSame(effect) || rivals.some((rival) => isWithin(effect.step.id, rival))) && !this.#isHeld(effect.step.id))
   }
 
-  /** Those of which something is known, or in doubt, that no call has been answered with. */
+  /** Those of which something is known, or in doubt, that no call has been answered with; and whatever else is in doubt of which nobody that is still there was told. */
   left(): Effect[] {
-    const all = [...this.#effects.values()].flatMap((same) => [...same.values()])
-    return all.filter((effect) => !effect.superseded && !effect.consumed && effect.cause !== 'skipped' && (isDone(effect) || isUnknown(effect, () => false)) && !this.#isHeld(effect.step.id))
+    const unclaimed = [...this.#effects.values()].flatMap((same) => [...same.values()])
+      .filter((effect) => !effect.superseded && !effect.consumed && (isDone(effect) || isUnknown(effect, () => false)) && !this.#isHeld(effect.step.id))
+    const untold = this.#ledger.allStanding().filter((effect) => isInDoubt(effect, () => false) && (effect.told !== 'unknown' || effect.superseded))
+    return [...new Set([...unclaimed, ...untold])].filter(({ cause }) => cause !== 'skipped')
   }
 
   #isHeld(step: string): boolean {

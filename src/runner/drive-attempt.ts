@@ -132,8 +132,8 @@ async function close({ attempt, writer, inbox, lease }: OpenAttempt, entries: re
 
 /** It has come to its end another way than before: what was done on the way, nobody may know. */
 function warnOfLeft(attempt: Attempt, { machine }: Drive): void {
-  const left = machine.leftUnasked().map(({ step, state }) => `${step.kind} "${step.name}" (${step.id}), ${state === 'completed' ? 'which was done' : 'of which nobody knows whether it took effect'}`)
-  if (left.length > 0) attempt.warn('EFFECTS_LEFT', `the run ended without asking for what an earlier attempt had started: ${left.join('; ')}`)
+  const left = machine.leftBehind().map(({ step, state }) => `${step.kind} "${step.name}" (${step.id}), ${state === 'completed' ? 'which was done' : 'of which nobody knows whether it took effect'}`)
+  if (left.length > 0) attempt.warn('EFFECTS_LEFT', `the run ended without what it had started before: ${left.join('; ')}`)
 }
 
 async function complete(opened: OpenAttempt, value: unknown): Promise<Outcome> {
