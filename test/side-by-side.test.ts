@@ -212,6 +212,41 @@ describe('what runs side by side (C16)', () => {
     })
   })
 
+  describe('a key that two lines of work use', () => {
+    const load = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
+    const USES: Record<string, (run: Run, charge: () => number) => Promise<unknown>> = {
+      'of a branch': (run, charge) => run.branch('work', () => run.step('charge', charge)),
+      'of a step': (run, charge) => run.step('charge', { key: 'k' }, charge),
+    }
+    const drive = (handler: (run: Run) => Promise<unknown>) => createRunner({ agents: [defineAgent('a', handler)], store: memoryStore(), ...quick }).run('a', 1, { runId: 'r' })
+
+    it.each(Object.entries(USES))('%s is refused to the second one, also where the first has ended: they may come in another order on resume', async (_, use) => {
+      const charged: number[] = []
+      const ended = Promise.withResolvers<void>()
+      await expect(drive((run) => Promise.all([1, 2].map(async (i) => {
+        if (i === 2) await ended.promise
+        await load(1)
+        await use(run, () => charged.push(i))
+        ended.resolve()
+      })))).rejects.toMatchObject({ code: 'AMBIGUOUS_STEP', message: expect.stringMatching(/the key "(work|k)" of .* was used before \(.*\), by other code of its branch/) })
+      expect(charged).toEqual([1])
+    })
+
+    it.each(Object.entries(USES))('%s may be used again by code that goes on from there', async (_, use) => {
+      const charged: number[] = []
+      const once = async (run: Run, i: number) => (await Promise.resolve(), use(run, () => charged.push(i)))
+      const twice = async (run: Run) => {
+        for (const i of [1, 2]) await once(run, i)
+        for (const i of [3, 4]) {
+          await use(run, () => charged.push(i))
+          await load(1)
+        }
+      }
+      expect(await drive(twice)).toMatchObject({ status: 'completed' })
+      expect(charged).toEqual([1, 2, 3, 4])
+    })
+  })
+
   it('a race has the same winner on replay (C16c)', async () => {
     const wait = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
     let slowFirst = true

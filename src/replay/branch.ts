@@ -39,8 +39,8 @@ export class Branch {
   #left: number
   /** By what is asked, how often it was. */
   readonly #asks = new Map<string, number>()
-  /** By place, how often it was opened, and whether it is open. */
-  readonly #keyed = new Map<string, { count: number; open: boolean }>()
+  /** By place, how often it was opened, whether it is open, and the last that was opened there and says nothing more of itself. */
+  readonly #keyed = new Map<string, { count: number; open: boolean; last?: string }>()
   /** By call id, the calls of each response that were not claimed, the newest response last. */
   readonly #asked = new Map<string, Asked[][]>()
   /** By call id, the call that was claimed last. */
@@ -238,6 +238,15 @@ export class Branch {
 
   openKey(place: string): void {
     this.#keyed.set(place, { count: this.occurrenceOf(place) + 1, open: true })
+  }
+
+  /** What says nothing of itself and was opened last in a place, by its id. */
+  noteBlindly(place: string, id: string): void {
+    this.#keyed.get(place)!.last = id
+  }
+
+  lastBlindly(place: string): string | undefined {
+    return this.#keyed.get(place)?.last
   }
 
   closeKey(place: string): void {

@@ -6,6 +6,7 @@
 import { guard, type Consumption, type GuardContext, type GuardVerdict } from '../effects/guard.ts'
 import type { Effect } from '../effects/ledger.ts'
 import type { AskedCall } from '../journal/entry.ts'
+import { blamed } from './blamed.ts'
 import { Branch } from './branch.ts'
 import { isBlind, type Claim, type Note, type Ticket, type Verdict } from './claim.ts'
 import type { History, StepRecord } from './history.ts'
@@ -13,7 +14,7 @@ import { approved, isWithin, keyed, MAIN, numbered, parentOf } from './identity.
 import { asksTheSame, matchNumbered } from './match.ts'
 import { Order, type Next } from './order.ts'
 import { divergenceReason } from './reason.ts'
-import { ambiguity, REFUSED, repeatedCall } from './refusal.ts'
+import { ambiguity, REFUSED, repeatedCall, usedByOthers, type Refusal } from './refusal.ts'
 import { Unclaimed } from './unclaimed.ts'
 import { warningsOf } from './warning.ts'
 
@@ -79,10 +80,21 @@ export class Machine {
       if (above.isOpenKey(place!)) return undefined
       path = this.#history.current(keyed(parent, 'b', as.key, undefined, above.occurrenceOf(place!)))
       above.openKey(place!)
+      above.noteBlindly(place!, path)
     }
     const branch = new Branch(path, this.#history, { parent: above, place, openedAt: ++this.#event })
     this.#branches.set(path, branch)
     return branch
+  }
+
+  /** Why a branch of this key must not be opened now: it was before, by code that this code does not follow, and nothing is recorded of this one. */
+  openedByOthers(parent: string, key: string, follows: (step: string) => boolean): Refusal | undefined {
+    const above = this.#branches.get(parent)
+    const place = keyed(parent, 'b', key, undefined, 0)
+    const former = above?.lastBlindly(place)
+    if (!above || former === undefined || above.isOpenKey(place) || follows(former)) return undefined
+    const next = this.#history.current(keyed(parent, 'b', key, undefined, above.occurrenceOf(place)))
+    return this.#history.hasInside(next) ? undefined : usedByOthers(`the key "${key}" of a branch`, former)
   }
 
   /** Ends this branch, and not one of its path that a later try of what it stands in has opened since. Once: another one of its key may be open by then. */
@@ -199,29 +211,8 @@ export class Machine {
     ticket.within.register(ticket.ref.id, asked)
   }
 
-  /**
-   * What a failed run must not replay (R4): the step that failed it, and what was claimed after that failure was
-   * handed out, in its branch and those above. What ran beside it stays.
-   */
-  blamed(step: string): readonly string[] {
-    const failed = this.#ticketOf(step)
-    if (!failed) return []
-    const since = failed.deliveredAt || this.#event
-    const ids = [failed.ref.id]
-    for (let branch: Branch | undefined = failed.within; branch; branch = branch.parent) {
-      for (const ticket of branch.tickets) if (ticket.claimedAt > since) ids.push(ticket.ref.id)
-      for (const child of this.#branches.values()) if (child.parent === branch && child.openedAt > since) ids.push(child.path)
-    }
-    return ids
-  }
-
-  #ticketOf(step: string): Ticket | undefined {
-    for (const branch of this.#branches.values()) {
-      const found = branch.tickets.findLast((ticket) => ticket.ref.id === step)
-      if (found) return found
-    }
-    return undefined
-  }
+  /** What a failed run must not replay: see {@link blamed}. */
+  blamed = (step: string): readonly string[] => blamed([...this.#branches.values()], step, this.#event)
 
   #claimNumbered(branch: Branch, claim: Claim): Verdict {
     const match = matchNumbered(branch, claim, this.#history, this.#configsBefore)
@@ -277,8 +268,12 @@ export class Machine {
       return { type: 'refuse', code: 'AMBIGUOUS_STEP', message: `${claim.kind} "${claim.name}"${which} is open already in this branch`, advice: REFUSED[claim.kind === 'agent' ? 'agent' : 'key'] }
     }
     const place = keyed(branch.path, typeOf(claim), claim.name, key, branch.occurrenceOf(first))
+    const former = claim.hasInput || this.#recordAt(place) ? undefined : branch.lastBlindly(first)
+    if (former !== undefined && claim.follows && !claim.follows(former)) return usedByOthers(`the key "${key}" of ${claim.kind} "${claim.name}"`, former)
     branch.openKey(first)
-    return this.#claimPlace(branch, claim, place)
+    const verdict = this.#claimPlace(branch, claim, place)
+    if (verdict.type !== 'refuse' && !claim.hasInput) branch.noteBlindly(first, verdict.ticket.ref.id)
+    return verdict
   }
 
   #claimCalled(branch: Branch, claim: Claim, place: string): Verdict {

@@ -2,7 +2,7 @@
 import type { Branch } from './branch.ts'
 import { isBlind, type Claim, type Ticket, type Verdict } from './claim.ts'
 
-type Refusal = Verdict & { readonly type: 'refuse' }
+export type Refusal = Verdict & { readonly type: 'refuse' }
 
 /** What to do, by what is wrong. */
 export const REFUSED = {
@@ -33,6 +33,12 @@ export function ambiguity(branch: Branch, claim: Claim, slot: number | undefined
     message: `${claim.kind} "${claim.name}" was asked for before (${former}), by other code of its branch than asks for it now, and says nothing of what it asks: nobody can tell that they come in this order again`,
   }
 }
+
+/** What is known by a key and says nothing more of itself is told by its turn, where the key is used again: by code that follows what used it before (R1). */
+export const usedByOthers = (what: string, former: string): Refusal => ({
+  type: 'refuse', code: 'AMBIGUOUS_STEP', advice: REFUSED.key,
+  message: `${what} was used before (${former}), by other code of its branch than uses it now: nobody can tell that they come in this order again`,
+})
 
 /**
  * A re-ask carries on the conversation of a step: a repair of one of its calls, made while it is still open or beside the repair of another

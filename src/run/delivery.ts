@@ -38,6 +38,11 @@ export class Delivery {
     return this.#given
   }
 
+  /** A branch has ended: what goes on from it follows the branch, too. */
+  goOnFrom(asked: Asked): void {
+    this.#goOnFrom(this.#given ? { step: asked.step, before: [asked, this.#given] } : asked)
+  }
+
   /** The steps whose callers still wait. */
   get awaited(): readonly Ticket[] {
     return [...this.#callers.keys()]
@@ -90,8 +95,12 @@ export class Delivery {
     const ended = this.#ends.get(ticket)!
     this.#callers.delete(ticket)
     this.#ends.delete(ticket)
-    this.#given = asked
+    this.#goOnFrom(asked)
     give(ended)
+  }
+
+  #goOnFrom(asked: Asked | undefined): void {
+    this.#given = asked
     afterPromises(() => (this.#given = undefined))
   }
 

@@ -13,7 +13,7 @@ import { Machine } from '../replay/machine.ts'
 import { withdraw } from './approval.ts'
 import type { Attempt, Delayed } from './attempt.ts'
 import { Blame } from './blame.ts'
-import { currentContext, followerOf, inContext } from './current.ts'
+import { currentContext, followerOf, inContext, type Asked } from './current.ts'
 import { Delivery } from './delivery.ts'
 import type { DriveEnd, Ended } from './drive-end.ts'
 import { performLive } from './live.ts'
@@ -94,6 +94,16 @@ export class Drive {
     return this.#ending.promise
   }
 
+  /** What the code that goes on now follows, besides what it has asked for itself. */
+  get given(): Asked | undefined {
+    return this.#delivery.given
+  }
+
+  /** What goes on when a branch has ended follows the branch. */
+  goOnFrom(branch: Asked): void {
+    this.#delivery.goOnFrom(branch)
+  }
+
   /** Asks for a step. The claim is made before this returns. */
   perform(asked: StepSpec): Promise<unknown> {
     const context = currentContext()
@@ -126,9 +136,13 @@ export class Drive {
     return ended.then((end) => this.#handOut(ticket, end))
   }
 
-  #refuse({ code, message, advice }: Verdict & { type: 'refuse' }): Promise<never> {
+  #refuse(refusal: Verdict & { type: 'refuse' }): Promise<never> {
+    return Promise.reject(this.refusal(refusal))
+  }
+
+  refusal({ code, message, advice }: Verdict & { type: 'refuse' }): HoldfastError {
     const { runId } = this.attempt
-    return Promise.reject(new HoldfastError(code, `run "${runId}": ${message}`, { advice, runId }))
+    return new HoldfastError(code, `run "${runId}": ${message}`, { advice, runId })
   }
 
   /** Counts work as going on until it settles. It never rejects. */

@@ -2,7 +2,7 @@
 import { isAsyncIterable } from '../ai-sdk/iterator.ts'
 import { shown } from '../core/shown.ts'
 import { HoldfastError } from '../errors.ts'
-import { currentContext, inContext, type Line } from '../run/current.ts'
+import { currentContext, followerOf, inContext, rememberAsked, type Line } from '../run/current.ts'
 import type { Drive } from '../run/drive.ts'
 
 export async function inBranch<T>(drive: Drive, parent: string, key: string, fn: () => PromiseLike<T> | T): Promise<T> {
@@ -18,22 +18,28 @@ export async function inBranch<T>(drive: Drive, parent: string, key: string, fn:
       advice: 'Await what a step or branch starts before it returns',
     })
   }
-  const branch = drive.machine.openBranch(parent, { key: drive.attempt.secrets?.hide(String(key)) ?? String(key) })
+  const name = drive.attempt.secrets?.hide(String(key)) ?? String(key)
+  const refused = current?.drive === drive ? drive.machine.openedByOthers(parent, name, followerOf(current, drive.given).follows) : undefined
+  if (refused) throw drive.refusal(refused)
+  const branch = drive.machine.openBranch(parent, { key: name })
   if (branch === undefined) {
     throw new HoldfastError('AMBIGUOUS_STEP', `run "${drive.attempt.runId}": branch "${key}" is open already`, {
       runId: drive.attempt.runId,
       advice: 'Give each line of work a key of its own',
     })
   }
-  const context = { ...current, drive, branch: branch.path }
-  const line: Line = { asked: undefined }
+  const asked = rememberAsked(branch.path, drive.given)
+  const context = { ...current, asked, drive, branch: branch.path }
+  const line: Line = { asked }
   let isOpen = true
   const inside: Inside = {
     enter: (call) => inContext({ ...context, line }, call),
     // Once: the key may be that of a later branch by now.
     end: () => {
-      if (isOpen) drive.machine.closeBranch(branch)
+      if (!isOpen) return
       isOpen = false
+      drive.machine.closeBranch(branch)
+      drive.goOnFrom(asked)
     },
   }
   let isRead = false

@@ -1,10 +1,10 @@
 /**
- * Steps that say nothing of what they ask for are told apart by their turn alone, so those of one name have to follow one another in the
+ * Steps that say nothing of what they ask for are told apart by their turn alone, so those of one name and key have to follow one another in the
  * same code of their branch (R1): others are given an input, or a name of their own.
  */
 import type { CallNode, Node, Program, RacerNode, ReadNode, StepNode, Turn } from './program.ts'
 
-/** What a branch has asked for so far: by kind and name, the code that asked last. */
+/** What a branch has asked for so far: by kind, name and key, the code that asked last. */
 type Scope = Map<string, object>
 
 export function toldApart(node: Node, scripts: Program['scripts']): Pick<Program, 'node' | 'scripts'> {
@@ -12,7 +12,7 @@ export function toldApart(node: Node, scripts: Program['scripts']): Pick<Program
 
   function blind<T extends StepNode | ReadNode>(scope: Scope, each: T, code: object): T {
     const own = each.type === 'step' && each.inside ? { ...each, inside: inBranch(each.inside) } : each
-    if (own.key !== undefined || own.input !== undefined || isNew(scope, `${own.type} ${own.name}`, code)) return own
+    if (own.input !== undefined || isNew(scope, `${own.type} ${own.name} ${own.key ?? ''}`, code)) return own
     return { ...own, input: number++ }
   }
 
@@ -31,10 +31,11 @@ export function toldApart(node: Node, scripts: Program['scripts']): Pick<Program
       }
       case 'step':
       case 'read': return blind(scope, each, code)
+      case 'keyed': return { ...each, steps: each.steps.map((step) => blind(scope, step, {})) }
       case 'steps': return { ...each, steps: each.steps.map((step) => blind(scope, step, {})) }
       case 'race': return { ...each, racers: each.racers.map((racer) => racer.map((part): RacerNode => (part.type === 'wait' ? part : blind(racer.length > 1 ? new Map() : scope, part, {})))) }
       case 'chain': {
-        const isOther = !isNew(scope, `read ${each.read}`, {}) || !isNew(scope, `step ${each.step.name}`, {})
+        const isOther = !isNew(scope, `read ${each.read} `, {}) || !isNew(scope, `step ${each.step.name} `, {})
         return isOther ? { ...each, read: `${each.read} ${number}`, step: { ...each.step, name: `${each.step.name} ${number++}` } } : each
       }
       case 'branches': return { ...each, nodes: each.nodes.map(inBranch) }

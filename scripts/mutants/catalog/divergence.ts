@@ -31,7 +31,7 @@ export const divergence: readonly Mutant[] = [
     rule: 'R5',
     wrong: 'An effect that no record answers any more may be made again.',
     file: 'src/effects/ledger.ts',
-    edits: [{ from: 'effect.superseded = true', to: 'effect.consumed = true' }],
+    edits: [{ from: "effect.superseded ??= 'failure'", to: 'effect.consumed = true\n          effect.superseded = undefined' }],
     caughtBy: { file: 'test/divergence.test.ts', name: 'does not repeat an effect that was made already, also when the arguments differ; the decision reuse answers it' },
   },
   {
