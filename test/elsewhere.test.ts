@@ -279,6 +279,47 @@ describe('a loop that moves into branches, after it was killed', () => {
   })
 })
 
+describe('a step that was made, and is given a key, or loses the one that it has, after a deploy', () => {
+  it.each<[string, object, object]>([
+    ['without a key, then with one', {}, { key: 'ada' }],
+    ['with a key, then without one', { key: 'ada' }, {}],
+    ['with an input, and then a key besides', { input: 7 }, { input: 7, key: 'ada' }],
+  ])('is not made again without a decision: %s', async (_, before, after) => {
+    const paid: string[] = []
+    const fail = failingOnce()
+    let options = before
+    const agent = defineAgent('a', async (run) => {
+      const told = await run.step('pay', options, () => (paid.push('A'), 'paid A'))
+      fail()
+      return told
+    })
+    const runner = createRunner({ agents: [agent], store: memoryStore(), ...quick })
+    await expect(runner.run(agent, 1, { runId: 'r' })).rejects.toThrow(/later/)
+    options = after
+    const outcome = await runner.resume('r')
+    expect(outcome).toMatchObject({ status: 'suspended', reasons: [{ type: 'repeat' }] })
+    expect(await runner.resolve('r', waitingIn(outcome), 'reuse', { resume: true })).toEqual({ status: 'completed', result: 'paid A' })
+    expect(paid).toEqual(['A'])
+  })
+
+  it('runs at once where it is another one: what has no key is still asked for in its place', async () => {
+    const paid: string[] = []
+    const fail = failingOnce()
+    let isNew = false
+    const agent = defineAgent('a', async (run) => {
+      const more = isNew ? run.step('pay', { key: 'bob' }, () => paid.push('B')) : undefined
+      await run.step('pay', () => paid.push('A'))
+      await more
+      fail()
+    })
+    const runner = createRunner({ agents: [agent], store: memoryStore(), ...quick })
+    await expect(runner.run(agent, 1, { runId: 'r' })).rejects.toThrow(/later/)
+    isNew = true
+    expect(await runner.resume('r')).toMatchObject({ status: 'completed' })
+    expect(paid).toEqual(['A', 'B'])
+  })
+})
+
 describe('a decision that is given with the reason it was asked for with', () => {
   it('is taken, and is refused where the id has become that of another call', async () => {
     const { paid, list, runner } = await paidA()

@@ -46,7 +46,7 @@ const settlement = variants({ 'completed': { outcome }, 'not-done': {} } satisfi
 
 const call = object({ step: text, input: optional(encoded), idempotencyKey: optional(text), startedAt: optional(number), lostBefore: optional(number) } satisfies Fields<CallInQuestion>)
 const waiting = {
-  step: text, tool: text, message: text, fingerprint: text, effects: list(text), first: optional(list(text)), choices: optional(list(oneOf('rerun', 'skip', 'reuse', 'result'))),
+  step: text, tool: text, key: optional(text), message: text, fingerprint: text, effects: list(text), first: optional(list(text)), choices: optional(list(oneOf('rerun', 'skip', 'reuse', 'result'))),
   calls: optional(list(call)), hasInside: optional(flag),
 }
 const reason = variants({

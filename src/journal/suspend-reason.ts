@@ -25,6 +25,8 @@ export type SuspendReason =
       readonly type: 'in-doubt' | 'repeat'
       readonly step: string
       readonly tool: string
+      /** Key of its effect, where that of `effects` is another: a step that has a key now, and had none. */
+      readonly key?: string
       readonly message: string
       /** Fingerprint of the call's arguments. */
       readonly fingerprint: string

@@ -12,6 +12,8 @@ export class Unclaimed {
   readonly #ledger: Ledger
   /** By name and key, and by step. */
   readonly #effects = new Map<string, Map<string, Effect>>()
+  /** Those of the handler's own steps, by name and by step. */
+  readonly #ofSteps = new Map<string, Map<string, Effect>>()
   /** Steps that a record answers together with all that they hold. */
   readonly #whole = new Set<string>()
 
@@ -19,10 +21,8 @@ export class Unclaimed {
     this.#ledger = ledger
     for (const effect of ledger.effects.values()) {
       if (effect.superseded) continue
-      const ref = refOf(effect.ref)
-      const same = this.#effects.get(ref)
-      if (same) same.set(effect.step.id, effect)
-      else this.#effects.set(ref, new Map([[effect.step.id, effect]]))
+      add(this.#effects, refOf(effect.ref), effect)
+      if (effect.step.kind === 'step') add(this.#ofSteps, effect.ref.name, effect)
     }
   }
 
@@ -30,6 +30,7 @@ export class Unclaimed {
   settle({ ref, record }: Ticket): void {
     const effect = this.#ledger.effects.get(ref.id)
     if (effect) this.#effects.get(refOf(effect.ref))?.delete(ref.id)
+    if (effect) this.#ofSteps.get(effect.ref.name)?.delete(ref.id)
     if (record?.end && ref.kind !== 'model') this.#whole.add(ref.id)
   }
 
@@ -38,9 +39,13 @@ export class Unclaimed {
     return this.#effects.get(refOf(ref))?.has(step.id) === true
   }
 
-  /** Of an effect, those that happened and that the call may be: by what it asks (where it says that), or because they lie below one of `rivals`. */
-  of(ref: EffectRef, asksTheSame: (effect: Effect) => boolean, rivals: readonly string[]): Effect[] {
-    const unclaimed = [...(this.#effects.get(refOf(ref))?.values() ?? [])]
+  /**
+   * Of an effect, those that happened and that the call may be: by what it asks (where it says that), or because they lie below one of `rivals`.
+   * A step of the handler that was given a key, or has lost it, may be the one that was made before.
+   */
+  of(ref: EffectRef, isStep: boolean, asksTheSame: (effect: Effect) => boolean, rivals: readonly string[]): Effect[] {
+    const otherwise = isStep ? [...(this.#ofSteps.get(ref.name)?.values() ?? [])].filter(({ ref: { key } }) => (key === '') !== (ref.key === '')) : []
+    const unclaimed = [...(this.#effects.get(refOf(ref))?.values() ?? []), ...otherwise]
     return unclaimed.filter((effect) => isDone(effect) && (asksTheSame(effect) || rivals.some((rival) => isWithin(effect.step.id, rival))) && !this.#isHeld(effect.step.id))
   }
 
@@ -56,6 +61,12 @@ export class Unclaimed {
     for (let path = parentOf(step); path !== undefined; path = parentOf(path)) if (this.#whole.has(path)) return true
     return false
   }
+}
+
+function add(to: Map<string, Map<string, Effect>>, by: string, effect: Effect): void {
+  const same = to.get(by)
+  if (same) same.set(effect.step.id, effect)
+  else to.set(by, new Map([[effect.step.id, effect]]))
 }
 
 const refOf = ({ name, key }: EffectRef): string => JSON.stringify([name, key])

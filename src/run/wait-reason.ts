@@ -34,9 +34,10 @@ export function waitReason(drive: Drive, { ref, claim }: Ticket, spec: StepSpec,
     type: why,
     step: ref.id,
     tool: ref.name,
+    ...(claim.effect && effects.some((effect) => effect.ref.key !== claim.effect!.key) && { key: claim.effect.key }),
     fingerprint: claim.fingerprint ?? '',
     effects: ids,
-    message: [what, ...effects.flatMap((effect) => drive.asked.get(effect.step.id)?.message ?? []), settleIt(runId, ref, choices), ...(hasInside && ref.kind === 'tool' ? [COMPOSITE] : []), ...(why === 'repeat' && !isReusable && effects.some(hasResult) ? [WHOSE] : []), ...(isOther ? [EFFECT_KEY] : [])].filter((part) => part !== '').join('. '),
+    message: [what, ...effects.flatMap((effect) => drive.asked.get(effect.step.id)?.message ?? []), settleIt(runId, ref, choices), ...(hasInside ? [ref.kind === 'tool' ? COMPOSITE : INSIDE] : []), ...(why === 'repeat' && !isReusable && effects.some(hasResult) ? [WHOSE] : []), ...(isOther ? [EFFECT_KEY] : [])].filter((part) => part !== '').join('. '),
     ...(isBehind && { first: ids }),
     choices,
     calls: [...(isItself ? [] : [{ step: ref.id, ...encodedInput(spec, drive.attempt.policies.maxStepBytes), ...startOf(history.ledger.effects.get(ref.id)) }]), ...effects.map(callOf)],
@@ -58,6 +59,9 @@ function settleIt(runId: string, { id, kind }: Ticket['ref'], choices: readonly 
 
 /** Of a tool that is in doubt as a whole although what it did is recorded inside. */
 const COMPOSITE = 'It has steps of its own inside: a tool whose only effects are those is never in doubt itself under the policy { composite: true }'
+
+/** Of a step that is in doubt as a whole: what is decided about it says nothing of those. */
+const INSIDE = 'It has steps of its own inside, which stay as they are'
 
 /** Of a call that may be any of several that were made. */
 const WHOSE = 'Several gave different results and any of them may be its own: give the right one as its result'
