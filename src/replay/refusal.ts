@@ -7,11 +7,11 @@ export type Refusal = Verdict & { readonly type: 'refuse' }
 /** What to do, by what is wrong. */
 export const REFUSED = {
   ambiguous: 'Give each line of work a branch of its own: `currentRun().branch(key, fn)`, or give the step a `key`',
-  blind: 'Say which it is: give it its `input`, or a branch of its own, `currentRun().branch(key, fn)`; or a `key` (a run that has made it without one takes it for another effect then)',
+  blind: 'Say which it is: give it its `input`, or a branch of its own, `currentRun().branch(key, fn)`; or a `key` (a run that has made it without one asks somebody then)',
   agent: 'Give each of them a key of its own, `run.agent(child, input, { key })`, or a branch: `currentRun().branch(key, fn)`',
   key: 'Give each of them a key of its own, or a branch: `currentRun().branch(key, fn)`',
   call: 'Use what its first execution gave. What is to be done once more is a step of its own: run.step(name, { key }, fn)',
-  ended: 'Await what a branch starts before its function returns',
+  ended: 'Await what a branch starts before its function returns. A queue that calls it from another branch needs AsyncResource.bind(fn)',
   config: 'Run it with the configuration it was started with, or allow the change with `onConfigChange`',
 }
 

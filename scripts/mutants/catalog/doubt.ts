@@ -106,4 +106,28 @@ export const doubt: readonly Mutant[] = [
     edits: [{ from: '(step) => turnOf(step) === turn)', to: '(step) => step === call.step)' }],
     caughtBy: { file: 'src/effects/guard.test.ts', name: 'does not start while the call that stood at its turn before is on its way' },
   },
+  {
+    name: 'left in doubt without a word',
+    rule: 'R6',
+    wrong: 'A run completes with an effect in doubt that was superseded, or given up by who asked for it, and nobody is told.',
+    file: 'src/replay/unclaimed.ts',
+    edits: [{ from: "(effect.told !== 'unknown' || effect.superseded)", to: "effect.told === 'outcome'" }],
+    caughtBy: { file: 'test/left-behind.test.ts', name: 'says so where it has no such tool' },
+  },
+  {
+    name: 'asked about although it is known',
+    rule: 'R6',
+    wrong: 'A late result of a step that failed its run does not answer the step when the run is driven again.',
+    file: 'src/effects/guard.ts',
+    edits: [{ from: "effect.superseded === 'failure' && ", to: "effect.superseded === undefined && " }],
+    caughtBy: { file: 'test/doubt.test.ts', name: 'a late result answers the step itself, where its time limit has failed the run (B1)' },
+  },
+  {
+    name: 'in doubt without a call',
+    rule: 'R6',
+    wrong: 'An effect that was given up before its code was called is in doubt.',
+    file: 'src/run/live.ts',
+    edits: [{ from: ' || (effect && spec.signal?.aborted)', to: '' }],
+    caughtBy: { file: 'test/cut.test.ts', name: 'while it is written ahead is not made, and nobody is in doubt about it: the next one is made' },
+  },
 ]

@@ -113,6 +113,22 @@ export const identity: readonly Mutant[] = [
     caughtBy: { file: 'test/side-by-side.test.ts', name: 'are refused where other code asks for the second one, although the first has ended: the loads may end in another order on resume' },
   },
   {
+    name: 'a branch key for all that come',
+    rule: 'R1',
+    wrong: 'A branch of a key that other code has used before is the next one of it, whoever opens it.',
+    file: 'src/replay/machine.ts',
+    edits: [{ from: 'above.isOpenKey(place) || follows(former)) return undefined', to: 'above.isOpenKey(place) || !follows(place)) return undefined' }],
+    caughtBy: { file: 'test/side-by-side.test.ts', name: 'of a branch is refused to the second one, also where the first has ended: they may come in another order on resume' },
+  },
+  {
+    name: 'a step key for all that come',
+    rule: 'R1',
+    wrong: 'A step without input whose key other code has used before is the next one of it, whoever asks.',
+    file: 'src/replay/machine.ts',
+    edits: [{ from: 'if (former !== undefined && claim.follows && ', to: 'if (former !== undefined && !claim.follows && ' }, { from: '!claim.follows(former)) return usedByOthers(', to: 'former) return usedByOthers(' }],
+    caughtBy: { file: 'test/side-by-side.test.ts', name: 'of a step is refused to the second one, also where the first has ended: they may come in another order on resume' },
+  },
+  {
     name: 'what the event loop wakes follows what was handed out',
     rule: 'R1',
     wrong: 'Code that a timer or I/O wakes right after a result was handed out counts as going on from it.',

@@ -16,7 +16,7 @@ export const moved: readonly Mutant[] = [
     wrong: 'A call that a recorded response asks for starts, although the same was done at another place.',
     file: 'src/replay/machine.ts',
     edits: [{
-      from: 'const { fingerprint } = ticket.claim\n    return this.#unclaimed.of(',
+      from: 'const { kind, fingerprint } = ticket.claim\n    return this.#unclaimed.of(',
       to: 'const { fingerprint } = ticket.claim\n    if (ticket.within.tickets.some((other) => other.ref.id === parentOf(ticket.ref.id) && other.record?.end)) return []\n    return this.#unclaimed.of(',
     }],
     caughtBy: { file: 'test/elsewhere.test.ts', name: 'is not made again without a decision, however often the run is resumed: from the main line to a branch' },
@@ -100,6 +100,14 @@ export const moved: readonly Mutant[] = [
     file: 'src/effects/reuse.ts',
     edits: [{ from: 'atTurn(same) ?? (same.length > 0 ? theOnly(same) : (atTurn(withResult) ?? theOnly(withResult)))', to: 'withResult.at(-1)' }],
     caughtBy: { file: 'test/elsewhere.test.ts', name: 'are each answered with what they gave' },
+  },
+  {
+    name: 'a key makes it another effect',
+    rule: 'R5',
+    wrong: 'A payment that was made by a step without a key is made again when the step is given one.',
+    file: 'src/replay/unclaimed.ts',
+    edits: [{ from: "if (effect.step.kind === 'step') add(", to: "if (effect.step.kind === 'model') add(" }],
+    caughtBy: { file: 'test/elsewhere.test.ts', name: 'is not made again without a decision: without a key, then with one' },
   },
   {
     name: 'reuse of any of several',
