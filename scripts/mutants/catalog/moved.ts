@@ -17,7 +17,7 @@ export const moved: readonly Mutant[] = [
     file: 'src/replay/machine.ts',
     edits: [{
       from: 'const { kind, fingerprint } = ticket.claim\n    return this.#unclaimed.of(',
-      to: 'const { fingerprint } = ticket.claim\n    if (ticket.within.tickets.some((other) => other.ref.id === parentOf(ticket.ref.id) && other.record?.end)) return []\n    return this.#unclaimed.of(',
+      to: 'const { kind, fingerprint } = ticket.claim\n    if (ticket.within.tickets.some((other) => other.ref.id === parentOf(ticket.ref.id) && other.record?.end)) return []\n    return this.#unclaimed.of(',
     }],
     caughtBy: { file: 'test/elsewhere.test.ts', name: 'is not made again without a decision, however often the run is resumed: from the main line to a branch' },
   },
