@@ -142,7 +142,7 @@ export class Machine {
   /** Effects that nobody has asked for, and that the call may be: it asks for the very same, or may stand in a step that does. */
   #elsewhere(ticket: Ticket, { name, key, policy }: NonNullable<Claim['effect']>): readonly Effect[] {
     const { kind, fingerprint } = ticket.claim
-    return this.#unclaimed.of({ name, key }, kind === 'step', (effect) => policy.keyed || effect.fingerprint === fingerprint, this.#rivalsOf(ticket))
+    return this.#unclaimed.of({ name, key }, kind === 'step' ? ticket.ref : undefined, (effect) => policy.keyed || effect.fingerprint === fingerprint, this.#rivalsOf(ticket))
   }
 
   /** Records that nobody has claimed, and that may be of this step, or of one that it stands in. */

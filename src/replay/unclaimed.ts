@@ -4,9 +4,9 @@
  */
 import { isInDoubt, isUnknown } from '../effects/doubt.ts'
 import { isDone, type Effect, type Ledger } from '../effects/ledger.ts'
-import type { EffectRef } from '../journal/entry.ts'
+import type { EffectRef, StepRef } from '../journal/entry.ts'
 import type { Ticket } from './claim.ts'
-import { isWithin, parentOf } from './identity.ts'
+import { isWithin, parentOf, turnOf } from './identity.ts'
 
 export class Unclaimed {
   readonly #ledger: Ledger
@@ -41,10 +41,12 @@ export class Unclaimed {
 
   /**
    * Of an effect, those that happened and that the call may be: by what it asks (where it says that), or because they lie below one of `rivals`.
-   * A step of the handler that was given a key, or has lost it, may be the one that was made before.
+   * A step of the handler (`step`) that was given a key, or has lost it, may be the one that was made before in its branch.
    */
-  of(ref: EffectRef, isStep: boolean, asksTheSame: (effect: Effect) => boolean, rivals: readonly string[]): Effect[] {
-    const otherwise = isStep ? [...(this.#ofSteps.get(ref.name)?.values() ?? [])].filter(({ ref: { key } }) => (key === '') !== (ref.key === '')) : []
+  of(ref: EffectRef, step: StepRef | undefined, asksTheSame: (effect: Effect) => boolean, rivals: readonly string[]): Effect[] {
+    const branch = step && turnOf(step.branch)
+    const steps = step ? [...(this.#ofSteps.get(ref.name)?.values() ?? [])] : []
+    const otherwise = steps.filter((effect) => (effect.ref.key === '') !== (ref.key === '') && turnOf(effect.step.branch) === branch)
     const unclaimed = [...(this.#effects.get(refOf(ref))?.values() ?? []), ...otherwise]
     return unclaimed.filter((effect) => isDone(effect) && (asksTheSame(effect) || rivals.some((rival) => isWithin(effect.step.id, rival))) && !this.#isHeld(effect.step.id))
   }
