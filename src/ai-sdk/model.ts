@@ -1,6 +1,7 @@
 /** The AI SDK's language model as steps of a run. */
 import type { LanguageModelV4, LanguageModelV4CallOptions, LanguageModelV4GenerateResult, LanguageModelV4StreamResult } from '@ai-sdk/provider'
 import { HoldfastError } from '../errors.ts'
+import { TEXT_BYTES, textWithin } from '../journal/given-text.ts'
 import { callable, oneOf } from '../reliability/check.ts'
 import { fixModelPolicy, resolveRetry, type ModelPolicy, type ResolvedRetry } from '../reliability/index.ts'
 import { currentContext, inContext, isDriving } from '../run/current.ts'
@@ -182,7 +183,7 @@ function modelSpec(
   const retry = resolveRetry(options.retry, 'retry', policies.retry)
   const configuration = requestsIn(drive).configurations.read(model, call)
   const name = `${model.provider}/${model.modelId}`
-  const tools = (call.tools ?? []).map((tool) => tool.name)
+  const tools = (call.tools ?? []).map((tool) => textWithin('name of a tool', tool.name, TEXT_BYTES))
   const hosted = (call.tools ?? []).some((tool) => tool.type === 'provider') && options.providerTools !== 'read-only'
   return {
     claim: {

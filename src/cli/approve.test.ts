@@ -69,6 +69,8 @@ Then it goes on with
     ['a step that does not wait', ['approve', 'r-1', '9'], 'NOTHING_TO_APPROVE: step "9" of run "r-1" does not wait for approval'],
     ['a run that is not there', ['deny', 'r-2', '0'], 'UNKNOWN_RUN'],
     ['no step', ['deny', 'r-1'], 'USAGE'],
+    ['a reason that is too long', ['deny', 'r-1', '0', '--reason', 'x'.repeat(70_000)], 'VALUE_TOO_LARGE: reason takes 70002 bytes as JSON, the limit is 65536'],
+    ['somebody with a name that is too long', ['approve', 'r-1', '0', '--by', 'x'.repeat(2_000)], 'VALUE_TOO_LARGE: by takes 2002 bytes as JSON, the limit is 1024'],
   ])('is not answered by %s', async (_, argv, error) => {
     await start()
     expect(await command([...argv, '--store', store])).toMatchObject({ code: 2, out: '', err: expect.stringContaining(error) })

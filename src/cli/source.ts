@@ -60,7 +60,7 @@ export function storeSource(store: Store, now: () => number, secrets?: string): 
       const known = given.input === undefined ? undefined : secretsFor(runId, await recordsOf(runId), given.input, secrets)
       await answer(store, runId, step, approvedBy(given), { now: now(), secrets: known, asOf })
     },
-    deny: (runId, step, { asOf, ...given }) => answer(store, runId, step, deniedBy(given), { now: now(), asOf }),
+    deny: async (runId, step, { asOf, ...given }) => answer(store, runId, step, deniedBy(given), { now: now(), asOf }),
     close: () => store.close(),
   }
 }

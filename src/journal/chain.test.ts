@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { hash } from '../core/hash.ts'
 import { HoldfastError } from '../errors.ts'
 import { START, link, unlink, type Tip } from './chain.ts'
@@ -47,6 +47,15 @@ describe('the chain', () => {
     expect(row!.body.isWellFormed()).toBe(true)
     expect(row!.body).not.toContain('\u0000')
     expect(unlink('r1', [row!]).entries[0]!.entry).toMatchObject({ agent: 'a\u0000\ud800' })
+  })
+
+  it('says of an entry that is longer than a text can be that it is too large', () => {
+    const stringify = vi.spyOn(JSON, 'stringify').mockImplementationOnce(() => { throw new RangeError('Invalid string length') })
+    try {
+      expect(() => link(START, created)).toThrow(expect.objectContaining({ code: 'VALUE_TOO_LARGE', message: expect.stringMatching(/^the entry "run-created" takes more bytes than a text can hold/) }))
+    } finally {
+      stringify.mockRestore()
+    }
   })
 
   it('finds every single character that was changed', () => {

@@ -9,6 +9,7 @@ import { entryFault } from './schema.ts'
 import type { Secrets } from './secrets.ts'
 import { idFault } from './step-id.ts'
 import type { StoredEntry } from './store.ts'
+import { isTooLong, tooLarge } from './value-error.ts'
 
 /** The last link: where the next entry goes on. */
 export interface Tip {
@@ -25,13 +26,21 @@ export const START: Tip = { seq: 0, sum: '' }
 /**
  * The entry as it is stored, with the names of secrets in place of their values.
  *
- * @throws HoldfastError `VALUE_NOT_STORABLE` for an entry that could not be read back.
+ * @throws HoldfastError `VALUE_NOT_STORABLE` for an entry that could not be read back, `VALUE_TOO_LARGE` for more than a text can hold.
  */
 export function link(tip: Tip, entry: Entry, secrets?: Secrets): StoredEntry {
   const fault = entryFault(entry)
   if (fault !== undefined) throw new HoldfastError('VALUE_NOT_STORABLE', `the entry "${entry.type}" cannot be written: ${fault}`)
-  const body = secrets ? secrets.seal(entry) : JSON.stringify(entry)
+  const body = textOf(entry, secrets)
   return { seq: tip.seq + 1, body, sum: sumOf(tip, body) }
+}
+
+function textOf(entry: Entry, secrets: Secrets | undefined): string {
+  try {
+    return secrets ? secrets.seal(entry) : JSON.stringify(entry)
+  } catch (error) {
+    throw isTooLong(error) ? tooLarge(`the entry "${entry.type}"`, undefined, undefined, null) : error
+  }
 }
 
 const sumOf = (tip: Tip, body: string): string => hash(tip.sum, body)

@@ -3,7 +3,7 @@ import { HoldfastError } from '../errors.ts'
 import { flatten, restore } from './flat.ts'
 import { copyJson, type JsonValue } from './json.ts'
 import { takeSnapshot } from './snapshot.ts'
-import { corrupt, guarded, notStorable, Place, tooLarge } from './value-error.ts'
+import { corrupt, guarded, isTooLong, notStorable, Place, tooLarge } from './value-error.ts'
 
 /** A value as it stands in a journal entry: plain JSON data, under the name of the codec that wrote it. */
 export type Encoded = { readonly json: JsonValue } | { readonly devalue: JsonValue }
@@ -48,8 +48,7 @@ export function encode(value: unknown, options: EncodeOptions = {}): Encoded {
     return within(encoded, options)
   } catch (error) {
     if (HoldfastError.isInstance(error)) throw error
-    const tooLong = error instanceof RangeError && error.message === 'Invalid string length'
-    throw tooLong ? tooLarge(path, undefined, maxBytes, option) : notStorable(`${path} cannot be encoded`, error)
+    throw isTooLong(error) ? tooLarge(path, undefined, maxBytes, option) : notStorable(`${path} cannot be encoded`, error)
   }
 }
 

@@ -122,7 +122,7 @@ export interface Store {
   take(runId: string, lease: TakeLease): Promise<number | null>
   /** Moves the end of the lease; resolves to false, changing nothing, when the token is stale or the lease was given back. */
   renew(runId: string, token: number, leaseUntil: number): Promise<boolean>
-  /** Appends all or nothing. Throws `HoldfastError` `STALE_TOKEN`, `INBOX_MOVED` or `STORE_UNAVAILABLE`. */
+  /** Appends all or nothing. Throws `HoldfastError` `STALE_TOKEN`, `INBOX_MOVED`, `STORE_UNAVAILABLE`, or `VALUE_TOO_LARGE` for entries that it will never take: nobody tries those again. */
   append(runId: string, batch: AppendBatch): Promise<void>
   /** Adds a message to the run's inbox, without a lease. Resolves to its seq, or null when its question was answered before. */
   send(runId: string, message: NewMessage): Promise<number | null>

@@ -77,12 +77,15 @@ export function notStorable(message: string, cause?: unknown): HoldfastError {
   return new HoldfastError('VALUE_NOT_STORABLE', message, { advice, cause })
 }
 
-/** `size` undefined: more text than a string can hold. `option`: the one of createRunner that sets the limit. */
-export function tooLarge(path: string, size: number | undefined, maxBytes: number | undefined, option = 'maxResultBytes'): HoldfastError {
+/** What JavaScript throws where a text would be longer than one can be. */
+export const isTooLong = (error: unknown): boolean => error instanceof RangeError && error.message === 'Invalid string length'
+
+/** `size` undefined: more text than a string can hold. `option`: the one of createRunner that sets the limit; null: none does. */
+export function tooLarge(path: string, size: number | undefined, maxBytes: number | undefined, option: string | null = 'maxResultBytes'): HoldfastError {
   const takes = size === undefined ? 'takes more bytes than a text can hold' : `takes ${size} bytes as JSON`
   const limit = maxBytes === undefined ? '' : `, the limit is ${maxBytes}`
   return new HoldfastError('VALUE_TOO_LARGE', path + ' ' + takes + limit, {
-    advice: `${ELSEWHERE}, or raise the limit (${option} of createRunner)`,
+    advice: option === null ? ELSEWHERE : `${ELSEWHERE}, or raise the limit (${option} of createRunner)`,
   })
 }
 

@@ -118,6 +118,15 @@ describe('Writer', () => {
     expect(await journal()).toEqual(['run-created', 'a', 'b'])
   })
 
+  it('measures the last entry of a write: what it uses up is not its own', async () => {
+    const { writer, journal } = await desk()
+    const size = { maxBytes: 200, what: 'the record of "b"' }
+    const writes = await Promise.allSettled([writer.write([entry('a'.repeat(300)), entry('b')], { size }), writer.write([entry('c'), entry('d'.repeat(300))], { size })])
+    expect(codes(writes)).toEqual([3, 'VALUE_TOO_LARGE'])
+    expect(writes[1]).toMatchObject({ reason: { message: expect.stringMatching(/^the record of "b" takes 3\d\d bytes as JSON, the limit is 200/) } })
+    expect((await journal()).map((name) => name.slice(0, 5))).toEqual(['run-c', 'aaaaa', 'b'])
+  })
+
   it('leaves no gap after a failure, however long it lasts', async () => {
     let down = true
     const { writer, journal } = await desk(() => {

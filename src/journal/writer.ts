@@ -16,7 +16,7 @@ export interface WriteOptions {
   readonly patch?: RunPatch
   /** The write fails with `INBOX_MOVED` unless this is the newest message. */
   readonly inboxSeq?: number
-  /** The write fails with `VALUE_TOO_LARGE` when its entries take more bytes (UTF-8). `what` names them in the message. */
+  /** The write fails with `VALUE_TOO_LARGE` when its last entry takes more bytes (UTF-8). `what` names it in the message. */
   readonly size?: { readonly maxBytes: number; readonly what: string }
 }
 
@@ -119,7 +119,7 @@ export class Writer {
       for (const entry of ahead) add(entry)
       for (const write of writes) {
         let bytes = 0
-        for (const entry of write.entries) bytes += add(entry)
+        for (const entry of write.entries) bytes = add(entry)
         if (write.size && bytes > write.size.maxBytes) throw tooLarge(write.size.what, bytes, write.size.maxBytes, 'maxStepBytes')
         ends.push(tip.seq)
       }

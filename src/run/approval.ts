@@ -11,8 +11,9 @@ import type { Ticket } from '../replay/claim.ts'
 import { parentOf } from '../replay/identity.ts'
 import type { Drive } from './drive.ts'
 import { hiddenClaim } from './hidden-claim.ts'
-import { failed, isLost, messageOf } from './outcome.ts'
+import { failed, isLost, isOfRecord, messageOf } from './outcome.ts'
 import { encodedInput, record } from './record.ts'
+import { noRoom } from './room.ts'
 import { ofStep, type StepSpec } from './step.ts'
 
 /** How long the condition of an approval may take to say, where the tool has no timeout to go by, ms. */
@@ -60,6 +61,13 @@ export async function mayBeMade(drive: Drive, ticket: Ticket, spec: StepSpec): P
   let question = questionOf(drive, ticket)
   if (question?.decision) return true
   if (!question) {
+    const asked = encodedInput(spec, spec.claim.effect ? undefined : attempt.policies.maxStepBytes)
+    const misfit = noRoom(drive, ticket, spec, asked.input)
+    // Whatever somebody said, it could not be called.
+    if (misfit) {
+      await record(drive, ticket, spec, { outcome: failed(misfit), asked: [] }, { tries: 0, ms: 0 })
+      return false
+    }
     const needed = await isNeeded(drive, ticket, spec)
     // Who would be asked, or called for, may be gone meanwhile.
     if (drive.isOver || drive.dropIfLeft(ticket, spec.signal)) return false
@@ -71,7 +79,7 @@ export async function mayBeMade(drive: Drive, ticket: Ticket, spec: StepSpec): P
     }
     const { expiresAfterMs } = spec.approval!
     if (!(await written(drive, ticket, {
-      type: 'approval-asked', step: ticket.ref, fingerprint: ticket.claim.fingerprint ?? '', ...encodedInput(spec, attempt.policies.maxStepBytes),
+      type: 'approval-asked', step: ticket.ref, fingerprint: ticket.claim.fingerprint ?? '', ...asked,
       ...(expiresAfterMs !== undefined && { expiresAt: attempt.clock.now() + expiresAfterMs }),
     }))) return false
     question = questionOf(drive, ticket)!
@@ -124,6 +132,7 @@ async function written(drive: Drive, ticket: Ticket, entry: NewEntry): Promise<b
     return true
   } catch (error) {
     if (isLost(error)) attempt.abort(error)
+    else if (isOfRecord(error)) drive.ended(ticket, { outcome: failed(error), asked: [] }, undefined)
     else await drive.hold(ticket, { type: 'not-recorded', step: ticket.ref.id, message: `whether ${ticket.ref.kind} "${ticket.ref.name}" may be called could not be recorded: ${messageOf(error)}` })
     return false
   }

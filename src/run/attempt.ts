@@ -13,6 +13,7 @@ import type { OnIncompleteTool, ResolvedRetry, TimeoutPolicy, ToolPolicy } from 
 import type { Ticket } from '../replay/claim.ts'
 import type { History } from '../replay/history.ts'
 import { turnOf } from '../replay/identity.ts'
+import { beginning, TOLD_BYTES } from './beginning.ts'
 import type { Budget } from './budget.ts'
 import type { RunEvent, StampedEvent } from './events.ts'
 import type { Former, Lease } from './lease.ts'
@@ -134,11 +135,17 @@ export class Attempt {
     return this.options.writer.write(entries, { size: { maxBytes: this.policies.maxStepBytes, what } })
   }
 
+  /** As much of a text for people as is kept: what was thrown may say anything. */
+  told(text: string): string {
+    return beginning(text, TOLD_BYTES, this.secrets)
+  }
+
   emit(event: RunEvent): void {
     this.options.onEvent({ ...event, runId: this.runId, at: this.clock.now() })
   }
 
-  warn(code: (Entry & { type: 'warning' })['code'], message: string, step?: string): void {
+  warn(code: (Entry & { type: 'warning' })['code'], text: string, step?: string): void {
+    const message = this.told(text)
     this.emit({ type: 'warning', code, message })
     void this.write([{ type: 'warning', code, message, ...(step === undefined ? {} : { step }) }]).catch(() => {})
   }
@@ -152,7 +159,8 @@ export class Attempt {
   }
 
   /** The step was handed out without a record: whatever is recorded after it has this before it in the journal. */
-  notRecorded(code: 'NOT_RECORDED' | 'NOT_FINGERPRINTED', message: string, step: string): void {
+  notRecorded(code: 'NOT_RECORDED' | 'NOT_FINGERPRINTED', text: string, step: string): void {
+    const message = this.told(text)
     this.#unrecorded.add(step)
     this.emit({ type: 'warning', code, message })
     this.options.writer.prepend({ type: 'warning', code, message, step })

@@ -32,7 +32,7 @@ const WORTH_A_RECORD_MS = 1_000
 
 /** The step may not be tried again before `until`, whoever drives the run: in this attempt, also after `step-reset`, and in a later one. */
 export function delayed(attempt: Attempt, { step, label, ask }: Tried, { error, tries, classification }: Pick<FailedExecution, 'error' | 'tries' | 'classification'>, until: number): Delayed {
-  const message = `${label} may be tried again at ${new Date(until).toISOString()}: ${messageOf(error)}`
+  const message = attempt.told(`${label} may be tried again at ${new Date(until).toISOString()}: ${messageOf(error)}`)
   const reason = { type: 'retry-after', step, message, until, tries } as const
   noteDelay(attempt, reason, classification.retryAfterMs === null ? undefined : ask)
   return reason

@@ -1,6 +1,6 @@
 /** How a step's end becomes its outcome, as it is recorded and as its caller sees it. */
 import { HoldfastError } from '../errors.ts'
-import { encode } from '../journal/codec.ts'
+import { encode, type Encoded } from '../journal/codec.ts'
 import type { DoubtCause, Outcome } from '../journal/entry.ts'
 import type { Effect } from '../effects/ledger.ts'
 import { lostText } from './lost-part.ts'
@@ -22,12 +22,14 @@ export function notStored(spec: StepSpec, error: unknown, step: string): Outcome
   return { type: 'unstored', error: encode(told) }
 }
 
-export function failed(error: unknown): Outcome {
+export const failed = (error: unknown): Outcome => ({ type: 'error', error: encodedError(error) })
+
+/** Whatever was thrown: where that cannot be stored, what it says can. */
+export function encodedError(error: unknown): Encoded {
   try {
-    return { type: 'error', error: encode(error, { path: 'error' }) }
+    return encode(error, { path: 'error' })
   } catch {
-    // What was thrown cannot be stored, but what it says can.
-    return { type: 'error', error: encode(new Error(messageOf(error))) }
+    return encode(new Error(messageOf(error)))
   }
 }
 
@@ -53,7 +55,8 @@ export function skippedOutcome({ label, claim }: StepSpec, step: string, { by, e
   return unknown('skipped', error)
 }
 
-export const isTooLarge = (error: unknown): error is HoldfastError => HoldfastError.isInstance(error) && error.code === 'VALUE_TOO_LARGE'
+/** A record is refused for what it is itself: it would be the next time, too. */
+export const isOfRecord = (error: unknown): error is HoldfastError => HoldfastError.isInstance(error) && (error.code === 'VALUE_TOO_LARGE' || error.code === 'VALUE_NOT_STORABLE')
 
 export const isLost = (error: unknown): error is HoldfastError => HoldfastError.isInstance(error) && error.code === 'LEASE_LOST'
 

@@ -11,6 +11,7 @@ import type { Drive } from './drive.ts'
 import { beginsAnew, delayed, isLongWait, noteHint, noteWait, retryOf, type Tried } from './long-wait.ts'
 import { messageOf, stored } from './outcome.ts'
 import { readable } from './readable.ts'
+import { withinRecord } from './reduced.ts'
 import { SETTLE_AFTER_MS, settle, settleAfter } from './settle.ts'
 import { ofStep, type StepSpec } from './step.ts'
 
@@ -64,7 +65,7 @@ export async function reconcile(drive: Drive, ticket: Ticket, spec: StepSpec, ef
     return
   }
   if (said.status === 'not-done' && attempt.believesNotDone(effect, settleAfter(spec)) !== true) return
-  const settlement: Settlement = said.status === 'not-done' ? { type: 'not-done' } : { type: 'completed', outcome: stored(spec, said.output, step.id) }
+  const settlement: Settlement = said.status === 'not-done' ? { type: 'not-done' } : { type: 'completed', outcome: withinRecord(drive, spec, stored(spec, said.output, step.id), step.id) }
   await settle(drive, step, 'reconcile', settlement)
 }
 

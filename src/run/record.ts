@@ -7,9 +7,11 @@ import type { NewEntry } from '../journal/writer.ts'
 import type { Ticket } from '../replay/claim.ts'
 import type { Drive } from './drive.ts'
 import type { Ended } from './drive-end.ts'
-import { isLost, isTooLarge, messageOf } from './outcome.ts'
-import { reduced } from './reduced.ts'
+import { failed, isLost, isOfRecord, messageOf } from './outcome.ts'
+import { reduced, withinRecord } from './reduced.ts'
+import { recordName } from './room.ts'
 import { ofStep, type StepSpec } from './step.ts'
+import { NOT_BY_ITSELF } from './waiting.ts'
 
 /** Durable before announced (R3). */
 export async function record(
@@ -43,35 +45,42 @@ export async function record(
     ...(end.asked.length > 0 && { asked: end.asked }),
     ...measured,
   }
+  let told = end
   let seq: number | undefined
   try {
-    seq = await attempt.writeStep([...consumed(ref.id, consumes), entry], recordName(spec, ref.id))
+    seq = await attempt.writeStep([...consumed(ref.id, consumes), entry], recordName(drive, spec, ref.id))
     attempt.countRecorded(ref.kind, ref.id)
   } catch (error) {
     if (isLost(error)) {
       // Another drives the run now, and may be in doubt about this very step: what came of it is told by the inbox.
-      if (effect && ok && measured.tries > 0) attempt.options.onLateMessage({ type: 'late-result', step: ref.id, settlement: { type: 'completed', outcome: end.outcome } })
+      if (effect && ok && measured.tries > 0) attempt.options.onLateMessage({ type: 'late-result', step: ref.id, settlement: { type: 'completed', outcome: withinRecord(drive, spec, end.outcome, ref.id) } })
       return attempt.abort(error)
     }
     if (standsAlready(drive, ticket, spec, measured.usage)) return
-    if (isTooLarge(error)) {
+    if (isOfRecord(error)) {
       const { files, ...others } = measured
       if (files) {
         attempt.warn('FILE_NOT_KEPT', `${messageOf(error)}; the ${files.length} files that it fetched are not kept, a request after a resume fetches them again`, ref.id)
         return record(drive, ticket, spec, end, others, consumes)
       }
-      const outcome = reduced(spec, end.outcome, error, ref.id)
+      const outcome = reduced(spec, end.outcome, error, ref.id, attempt.secrets)
       if (outcome) return record(drive, ticket, spec, { outcome, asked: [] }, measured, consumes)
     }
-    const message = `${spec.label} ended, but the store refused its record: ${messageOf(error)}`
-    // Its outcome cannot be made durable, so it cannot be announced; its `started` stands, and with it the doubt.
-    if (effect) return drive.hold(ticket, { type: 'not-recorded', step: ref.id, message })
-    attempt.notRecorded('NOT_RECORDED', message, ref.id)
+    const isRun = measured.tries > 0
     attempt.budget.unrecorded(measured.usage)
-    if (ref.kind === 'model') drive.unrecordedResponses.add(ref.id)
+    if (isOfRecord(error) && !(effect && isRun)) {
+      // No store will ever take it, so its run must not wait for one: its caller is told, and so the next time. Why nothing ran, the error that there is says better.
+      if (isRun || end.outcome.type !== 'error') told = { outcome: failed(error), asked: [] }
+    } else {
+      const message = `${spec.label} ended, but the store refused its record: ${messageOf(error)}`
+      // Its outcome cannot be made durable, so it cannot be announced; its `started` stands, and with it the doubt.
+      if (effect) return drive.hold(ticket, { type: 'not-recorded', step: ref.id, message }, isOfRecord(error) ? NOT_BY_ITSELF : null)
+      attempt.notRecorded('NOT_RECORDED', message, ref.id)
+      if (ref.kind === 'model') drive.unrecordedResponses.add(ref.id)
+    }
   }
-  attempt.emit({ type: 'step-finished', ...ofStep(ref), ok, tries: measured.tries, ms: measured.ms })
-  drive.ended(ticket, end, seq)
+  attempt.emit({ type: 'step-finished', ...ofStep(ref), ok: ok && told === end, tries: measured.tries, ms: measured.ms })
+  drive.ended(ticket, told, seq)
   if (effect) drive.wake()
 }
 
@@ -84,9 +93,6 @@ function standsAlready(drive: Drive, ticket: Ticket, { claim }: StepSpec, usage:
   drive.ended(ticket, { outcome: first.end.outcome, asked: first.asked }, first.end.seq)
   return true
 }
-
-/** For the message where it is too large. */
-export const recordName = (spec: StepSpec, step: string): string => `the record of ${spec.label} (step ${step})`
 
 export const consumed = (step: string, consumes: Consumption): NewEntry[] =>
   consumes.effects.length + consumes.decisions.length > 0 ? [{ type: 'consumed', step, ...consumes }] : []

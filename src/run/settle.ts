@@ -5,6 +5,7 @@ import type { Ticket } from '../replay/claim.ts'
 import { effectAfter, isNotDone } from './after-error.ts'
 import type { Drive } from './drive.ts'
 import { isLost, stored } from './outcome.ts'
+import { withinRecord } from './reduced.ts'
 import { ofStep, type StepSpec } from './step.ts'
 
 /** `not-done` is believed this long after the former owner could last act, where the tool has no timeout to go by, ms. */
@@ -42,6 +43,6 @@ export function onLate(drive: Drive, ticket: Ticket, spec: StepSpec, late: LateO
 }
 
 function lateSettlement(drive: Drive, spec: StepSpec, late: LateOutcome<unknown>, step: string): Settlement | undefined {
-  if (late.ok) return { type: 'completed', outcome: stored(spec, late.value, step) }
+  if (late.ok) return { type: 'completed', outcome: withinRecord(drive, spec, stored(spec, late.value, step), step) }
   return isNotDone(effectAfter(drive, spec, step, late.error)) ? { type: 'not-done' } : undefined
 }

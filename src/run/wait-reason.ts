@@ -3,8 +3,10 @@ import { isExpected, isUnknown } from '../effects/doubt.ts'
 import type { GuardVerdict } from '../effects/guard.ts'
 import { hasResult, type Effect } from '../effects/ledger.ts'
 import { reusable } from '../effects/reuse.ts'
+import { byteLength } from '../journal/codec.ts'
 import type { CallInQuestion, Choice, SuspendReason } from '../journal/entry.ts'
 import type { Ticket } from '../replay/claim.ts'
+import type { Attempt } from './attempt.ts'
 import type { Drive } from './drive.ts'
 import { presumedText } from './lost-part.ts'
 import { encodedInput } from './record.ts'
@@ -79,8 +81,18 @@ const startOf = (own: Effect | undefined): Partial<CallInQuestion> => {
 const callOf = ({ step, input, idempotencyKey, startedAt, lostBefore }: Effect): CallInQuestion =>
   ({ step: step.id, ...(input && { input }), idempotencyKey, ...(startedAt !== undefined && { startedAt }), ...(lostBefore !== undefined && { lostBefore }) })
 
-/** As the journal keeps it: what was started, or asked about, is there already, with its arguments. */
-export function keptReason(reason: SuspendReason): SuspendReason {
+/** As the journal keeps them: with the arguments of as many calls as the record of a step may hold, for people. */
+export function keptReasons(attempt: Attempt, reasons: readonly SuspendReason[]): SuspendReason[] {
+  let room = attempt.policies.maxStepBytes
+  const kept = ({ input, ...call }: CallInQuestion): CallInQuestion => {
+    if (input) room -= byteLength(input)
+    return { ...call, ...(input && room >= 0 && { input }) }
+  }
+  return reasons.map(keptReason).map((reason) => ({ ...reason, message: attempt.told(reason.message), ...('calls' in reason && reason.calls && { calls: reason.calls.map(kept) }) }))
+}
+
+/** What was started, or asked about, is there already, with its arguments. */
+function keptReason(reason: SuspendReason): SuspendReason {
   if (reason.type === 'approval') {
     const { input: _input, ...kept } = reason
     return kept

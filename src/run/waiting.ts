@@ -4,6 +4,7 @@ import type { SuspendReason } from '../journal/entry.ts'
 export interface Waiting {
   /** As things stand when it is asked for. */
   readonly reason: () => SuspendReason
+  /** null: as its reason says. */
   readonly resumeAt: number | null
   /** Lets it look again; undefined: only another attempt can go on with it. */
   readonly wake: (() => void) | undefined
@@ -13,12 +14,15 @@ export interface Waiting {
   readonly isWork?: boolean
 }
 
+/** From when on what nobody but a person lets go on may be tried again. */
+export const NOT_BY_ITSELF = Infinity
+
 /** A store that refused a record may take the next one. */
 const NEXT_RECORD_MS = 5_000
 
 /** From when on another attempt may go on with what waits, ms since the epoch; null: when somebody has answered. */
 export function dueOf({ reason, resumeAt }: Waiting, now: number): number | null {
-  if (resumeAt !== null) return resumeAt
+  if (resumeAt !== null) return resumeAt === NOT_BY_ITSELF ? null : resumeAt
   const { type } = reason()
   if (type === 'draining') return now
   return type === 'not-recorded' ? now + NEXT_RECORD_MS : null

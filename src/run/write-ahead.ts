@@ -2,8 +2,9 @@
 import type { Consumption } from '../effects/guard.ts'
 import type { Ticket } from '../replay/claim.ts'
 import type { Drive } from './drive.ts'
-import { failed, isLost, isTooLarge, messageOf } from './outcome.ts'
-import { consumed, encodedInput, modelParts, record, recordName } from './record.ts'
+import { failed, isLost, isOfRecord, messageOf } from './outcome.ts'
+import { consumed, encodedInput, modelParts, record } from './record.ts'
+import { noRoom, recordName } from './room.ts'
 import type { StepSpec } from './step.ts'
 
 /** `presumed`: it may have been started in a part of the journal that was lost. */
@@ -19,6 +20,8 @@ export async function writeAhead(drive: Drive, ticket: Ticket, spec: StepSpec, {
   const { name, key } = spec.claim.effect!
   taken.keys.add(idempotencyKey)
   try {
+    const misfit = noRoom(drive, ticket, spec)
+    if (misfit) throw misfit
     await attempt.writeStep([...consumed(ticket.ref.id, consumes), {
       type: 'step-started',
       step: ticket.ref,
@@ -29,13 +32,13 @@ export async function writeAhead(drive: Drive, ticket: Ticket, spec: StepSpec, {
       ...encodedInput(spec),
       ...modelParts(spec),
       ...(presumed && { presumed }),
-    }], recordName(spec, ticket.ref.id))
+    }], recordName(drive, spec, ticket.ref.id))
     taken.keys.delete(idempotencyKey)
     return true
   } catch (error) {
     if (isLost(error)) attempt.abort(error)
-    // Its input is: its caller is told.
-    else if (isTooLarge(error)) await record(drive, ticket, spec, { outcome: failed(error), asked: [] }, { tries: 0, ms: 0 }, consumes)
+    // It would be refused for ever: its caller is told.
+    else if (isOfRecord(error)) await record(drive, ticket, spec, { outcome: failed(error), asked: [] }, { tries: 0, ms: 0 }, consumes)
     // The run waits for a store that takes the record.
     else await drive.hold(ticket, { type: 'not-recorded', step: ticket.ref.id, message: `${spec.label} was not started: ${messageOf(error)}` })
     return false

@@ -3,6 +3,7 @@ import { hasExpired, type Question } from '../effects/approvals.ts'
 import { HoldfastError } from '../errors.ts'
 import { encode } from '../journal/codec.ts'
 import type { ApprovalDecision, SuspendReason } from '../journal/entry.ts'
+import { NAME_BYTES, TEXT_BYTES, textWithin } from '../journal/given-text.ts'
 import { writeMessage } from '../journal/message.ts'
 import type { RunRow, Store } from '../journal/store.ts'
 import { History } from '../replay/history.ts'
@@ -15,22 +16,26 @@ export type ApprovalReason = SuspendReason & { readonly type: 'approval' }
 export interface ApproveInput {
   /** It is called with these arguments, which its schema has to accept, in place of those that the model asked for. Default: as asked. */
   readonly input?: unknown
-  /** Who agreed: kept, and shown. */
+  /** Who agreed: kept, and shown. At most 1 KiB. */
   readonly by?: string
 }
 
 export interface DenyInput {
-  /** The model is told. */
+  /** The model is told. At most 64 KiB. */
   readonly reason?: string
-  /** Who did not agree: kept, and shown. */
+  /** Who did not agree: kept, and shown. At most 1 KiB. */
   readonly by?: string
 }
 
 /** @throws HoldfastError `VALUE_NOT_STORABLE`, `VALUE_TOO_LARGE`. */
 export const approvedBy = (given: ApproveInput, sizes = DEFAULT_SIZES): ApprovalDecision =>
-  ({ type: 'approved', ...(given.by !== undefined && { by: given.by }), ...(given.input !== undefined && { input: encode(given.input, sizeOf('input', sizes)) }) })
+  ({ type: 'approved', ...whoSays(given), ...(given.input !== undefined && { input: encode(given.input, sizeOf('input', sizes)) }) })
 
-export const deniedBy = ({ reason, by }: DenyInput): ApprovalDecision => ({ type: 'denied', ...(by !== undefined && { by }), ...(reason !== undefined && { reason }) })
+/** @throws HoldfastError `VALUE_TOO_LARGE`. */
+export const deniedBy = (given: DenyInput): ApprovalDecision =>
+  ({ type: 'denied', ...whoSays(given), ...(given.reason !== undefined && { reason: textWithin('reason', given.reason, TEXT_BYTES) }) })
+
+const whoSays = ({ by }: ApproveInput | DenyInput): { readonly by?: string } => (by === undefined ? {} : { by: textWithin('by', by, NAME_BYTES) })
 
 /** Needs the store only: somebody may answer where no agent is at hand. The run goes on when it is resumed. */
 export async function answer(store: Store, runId: string, asked: string | ApprovalReason, decision: ApprovalDecision, { now, secrets, asOf }: Saying): Promise<void> {

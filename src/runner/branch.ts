@@ -2,6 +2,7 @@
 import { isAsyncIterable } from '../ai-sdk/iterator.ts'
 import { shown } from '../core/shown.ts'
 import { HoldfastError } from '../errors.ts'
+import { TEXT_BYTES, textWithin } from '../journal/given-text.ts'
 import { currentContext, followerOf, inContext, rememberAsked, type Line } from '../run/current.ts'
 import type { Drive } from '../run/drive.ts'
 
@@ -9,6 +10,7 @@ export async function inBranch<T>(drive: Drive, parent: string, key: string, fn:
   if ((typeof key !== 'string' && typeof key !== 'number') || typeof fn !== 'function') {
     throw new HoldfastError('INVALID_OPTIONS', `run.branch(): its key must be a string and its function a function, got ${shown(key)} and ${typeof fn}`)
   }
+  textWithin('key of run.branch()', String(key), TEXT_BYTES)
   const current = currentContext()
   const step = current?.step
   // Where it stands another try may have begun since: what is opened there is no business of this one.

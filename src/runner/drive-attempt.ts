@@ -1,7 +1,7 @@
 /** An attempt from its first drive to its last record: driven again where a stream broke or somebody answered in the meantime. */
 import { sleep } from '../core/clock.ts'
 import { HoldfastError } from '../errors.ts'
-import { encode, decode } from '../journal/codec.ts'
+import { byteLength, decode, encode, type Encoded } from '../journal/codec.ts'
 import type { SuspendReason } from '../journal/entry.ts'
 import type { RunPatch } from '../journal/store.ts'
 import type { NewEntry } from '../journal/writer.ts'
@@ -9,9 +9,11 @@ import { settleResult } from '../ai-sdk/result.ts'
 import type { Attempt } from '../run/attempt.ts'
 import { Drive } from '../run/drive.ts'
 import { limitReached, type Reached } from '../run/limits.ts'
+import { encodedError } from '../run/outcome.ts'
 import { messageOf } from '../run/readable.ts'
+import { beginningOf } from '../run/reduced.ts'
 import { ofStep } from '../run/step.ts'
-import { keptReason } from '../run/wait-reason.ts'
+import { keptReasons } from '../run/wait-reason.ts'
 import type { AnyAgent } from './agent.ts'
 import { runFailure } from './failure.ts'
 import type { OpenAttempt } from './open.ts'
@@ -167,7 +169,7 @@ async function fail(opened: OpenAttempt, drive: Drive, error: unknown): Promise<
 async function failWith(opened: OpenAttempt, error: unknown, superseded: NewEntry[]): Promise<never> {
   const { attempt } = opened
   const { runId } = attempt
-  await close(opened, [...superseded, { type: 'run-ended', status: 'failed', error: storable(error) }], { status: 'failed', resumeAt: null })
+  await close(opened, [...superseded, { type: 'run-ended', status: 'failed', error: storable(attempt, error) }], { status: 'failed', resumeAt: null })
   const failure = runFailure(error, runId, attempt.budget.usage)
   attempt.emit({ type: 'run-failed', error })
   throw failure
@@ -177,7 +179,7 @@ async function failWith(opened: OpenAttempt, error: unknown, superseded: NewEntr
 async function suspend(opened: OpenAttempt, reasons: readonly SuspendReason[], resumeAt: number | null): Promise<Outcome | undefined> {
   const { attempt, inbox, lease } = opened
   try {
-    await close(opened, [{ type: 'suspended', reasons: reasons.map(keptReason), resumeAt }], { status: 'suspended', resumeAt }, true)
+    await close(opened, [{ type: 'suspended', reasons: keptReasons(attempt, reasons), resumeAt }], { status: 'suspended', resumeAt }, true)
   } catch (error) {
     if (!HoldfastError.isInstance(error) || error.code !== 'INBOX_MOVED') throw error
     try {
@@ -199,7 +201,7 @@ async function stop(opened: OpenAttempt, reason: unknown): Promise<Outcome> {
   const closing = HoldfastError.isInstance(reason) && reason.code === 'RUNNER_CLOSED'
   const why: SuspendReason = closing
     ? { type: 'draining', message: messageOf(reason) }
-    : { type: 'aborted', message: `the attempt was stopped: ${messageOf(reason)}` }
+    : { type: 'aborted', message: attempt.told(`the attempt was stopped: ${messageOf(reason)}`) }
   // Another runner may go on at once; what its caller stopped goes on when somebody wants it to.
   const resumeAt = closing ? attempt.clock.now() : null
   await close(opened, [{ type: 'suspended', reasons: [why], resumeAt }], { status: 'suspended', resumeAt })
@@ -208,10 +210,8 @@ async function stop(opened: OpenAttempt, reason: unknown): Promise<Outcome> {
   throw reason
 }
 
-function storable(error: unknown): ReturnType<typeof encode> {
-  try {
-    return encode(error, { path: 'error' })
-  } catch {
-    return encode(new Error(messageOf(error)))
-  }
+/** Of one that is too large, as of that of a step, what a step would keep of it. */
+function storable({ policies, secrets }: Attempt, error: unknown): Encoded {
+  const encoded = encodedError(error)
+  return byteLength(encoded) <= policies.maxStepBytes ? encoded : beginningOf(encoded, secrets)
 }

@@ -4,6 +4,7 @@ import { systemClock } from '../core/clock.ts'
 import { systemRandom, type Random } from '../core/random.ts'
 import { shown } from '../core/shown.ts'
 import { HoldfastError } from '../errors.ts'
+import { NAME_BYTES, textWithin } from '../journal/given-text.ts'
 import { Redaction, type RedactRule } from '../journal/redact.ts'
 import { Secrets } from '../journal/secrets.ts'
 import type { RunFilter, RunStatus, Store } from '../journal/store.ts'
@@ -92,7 +93,7 @@ const KNOWN: ReadonlySet<string> = new Set([
 
 export const ON_INCOMPLETE = ['refuse', 'rerun', 'skip', 'reconcile'] as const satisfies readonly OnIncompleteTool[]
 
-/** @throws HoldfastError `INVALID_OPTIONS`, `INVALID_POLICY`, `DUPLICATE_AGENT`, with the path. */
+/** @throws HoldfastError `INVALID_OPTIONS`, `INVALID_POLICY`, `DUPLICATE_AGENT`, `VALUE_TOO_LARGE`, with the path. */
 export function resolveOptions(options: RunnerOptions): ResolvedOptions {
   if (typeof options !== 'object' || options === null) throw invalid('options must be an object')
   for (const key of Object.keys(options)) if (!KNOWN.has(key)) throw invalid(`${key} is not an option of createRunner`, `The options are ${[...KNOWN].join(', ')}`)
@@ -137,6 +138,7 @@ function agentsByName(agents: unknown, secrets: Secrets | undefined): ReadonlyMa
     if (typeof agent?.name !== 'string' || typeof agent.handler !== 'function') throw invalid(`agents[${i}] is not an agent`, 'Make it with defineAgent(name, handler)')
     // They stand in the store as they are, for anybody to look for.
     for (const field of ['name', 'version'] as const) {
+      if (typeof agent[field] === 'string') textWithin(`agents[${i}]: its ${field}`, agent[field], NAME_BYTES)
       const held = secrets?.nameIn(agent[field])
       if (held !== undefined) throw invalid(`agents[${i}]: its ${field} holds the secret ${held}`, 'Name it by what it does')
     }

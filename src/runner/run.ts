@@ -7,9 +7,11 @@ import { shown } from '../core/shown.ts'
 import { HoldfastError } from '../errors.ts'
 import { canonical } from '../journal/canonical.ts'
 import { copyOf } from '../journal/copy.ts'
+import { TEXT_BYTES, textWithin } from '../journal/given-text.ts'
 import { hash } from '../core/hash.ts'
 import type { Secrets } from '../journal/secrets.ts'
 import { nearestNames, oneTry, resolveToolPolicy, type ToolPolicy } from '../reliability/index.ts'
+import { beginning, SHOWN_BYTES } from '../run/beginning.ts'
 import { currentContext } from '../run/current.ts'
 import type { Drive } from '../run/drive.ts'
 import type { StepSpec } from '../run/step.ts'
@@ -17,7 +19,7 @@ import type { Agent } from './agent.ts'
 import { inBranch } from './branch.ts'
 
 export interface StepOptions extends Pick<ToolPolicy, 'timeoutMs' | 'idleTimeoutMs' | 'retry' | 'afterError'> {
-  /** Tells apart steps of one name that run side by side, and gives the step a place of its own whatever its order. */
+  /** Tells apart steps of one name that run side by side, and gives the step a place of its own whatever its order. At most 64 KiB. */
   readonly key?: string | number
   /** What the step asks for: with it a recorded result is used only for the same input. Must be storable. */
   readonly input?: unknown
@@ -128,7 +130,9 @@ function checkStep<T>(kind: 'step' | 'read', name: string, options: StepOptions,
 }
 
 function stepSpec(branch: string, kind: 'step' | 'read' | 'agent', name: string, options: StepOptions, work: () => unknown, drive: Drive): StepSpec {
-  const { policies } = drive.attempt
+  const { policies, secrets } = drive.attempt
+  textWithin(`name of ${kind}`, name, TEXT_BYTES)
+  if (options.key !== undefined) textWithin(`key of ${kind} "${beginning(name, SHOWN_BYTES, secrets)}"`, String(options.key), TEXT_BYTES)
   const label = `${kind} "${name}"`
   const repeatable = kind !== 'step' || options.idempotent === true
   const { key: _key, input: _input, ...given } = options
@@ -142,7 +146,7 @@ function stepSpec(branch: string, kind: 'step' | 'read' | 'agent', name: string,
       kind,
       name,
       place: options.key === undefined ? { type: 'number' } : { type: 'key', key: String(options.key) },
-      fingerprint: printOf(label, options.input, drive.attempt.secrets),
+      fingerprint: printOf(label, options.input, secrets),
       hasInput: options.input !== undefined,
       ...(!repeatable && { effect: { name, key: options.key === undefined ? '' : String(options.key), policy: { onIncomplete, allowRepeat: false, keyed: false } } }),
     },

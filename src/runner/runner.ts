@@ -7,6 +7,7 @@ import type { Placed } from '../journal/chain.ts'
 import { encode } from '../journal/codec.ts'
 import { copyOf } from '../journal/copy.ts'
 import type { ApprovalDecision } from '../journal/entry.ts'
+import { NAME_BYTES, textWithin } from '../journal/given-text.ts'
 import { readJournal } from '../journal/read.ts'
 import { legible } from '../journal/secrets.ts'
 import type { RunFilter, RunRow, Store } from '../journal/store.ts'
@@ -54,7 +55,7 @@ export interface CallOptions {
 export interface RunOptions extends CallOptions {
   /** The id of the run: the same id resumes it. May be left out only where the runner has no store. */
   readonly runId?: string | undefined
-  /** Groups runs, such as the turns of one chat. */
+  /** Groups runs, such as the turns of one chat. At most 1 KiB. */
   readonly threadId?: string | undefined
 }
 
@@ -149,7 +150,7 @@ export interface Runner {
 /**
  * Makes a runner. Without a store and policies it changes nothing: `run.model(m) === m`.
  *
- * @throws HoldfastError `INVALID_OPTIONS`, `INVALID_POLICY`, `DUPLICATE_AGENT`.
+ * @throws HoldfastError `INVALID_OPTIONS`, `INVALID_POLICY`, `DUPLICATE_AGENT`, `VALUE_TOO_LARGE`.
  * @example
  * const runner = createRunner({ agents: [support], store: sqliteStore('runs.db') })
  * const outcome = await runner.run(support, { question }, { runId: 'ticket-123' })
@@ -184,6 +185,7 @@ class DefaultRunner implements Runner {
   async run<INPUT, RESULT>(agent: Agent<INPUT, RESULT> | string, input: INPUT, options: RunOptions = {}): Promise<Outcome<Recorded<RESULT>>> {
     checkCall('run', options, RUN)
     const known = this.#agent(agent)
+    if (options.threadId !== undefined) textWithin('threadId', options.threadId, NAME_BYTES)
     const runId = options.runId === undefined && !this.#options.store ? `run-${randomUUID()}` : checkRunId(options.runId)
     this.#refuseSecrets(runId, options.threadId)
     if (this.#options.isPlain && options.limits === undefined && options.retry === undefined && options.timeouts === undefined) return this.#runPlain(known, runId, input, options) as Promise<Outcome<Recorded<RESULT>>>

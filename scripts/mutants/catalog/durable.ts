@@ -7,7 +7,7 @@ export const durable: readonly Mutant[] = [
     rule: 'R3',
     wrong: 'A result is handed out while its record is still on its way.',
     file: 'src/run/record.ts',
-    edits: [{ from: 'seq = await attempt.writeStep([...consumed(ref.id, consumes), entry], recordName(spec, ref.id))', to: 'seq = 1e9\n    attempt.write([...consumed(ref.id, consumes), entry]).catch(() => {})' }],
+    edits: [{ from: 'seq = await attempt.writeStep([...consumed(ref.id, consumes), entry], recordName(drive, spec, ref.id))', to: 'seq = 1e9\n    attempt.write([...consumed(ref.id, consumes), entry]).catch(() => {})' }],
     caughtBy: { file: 'test/durable.test.ts', name: 'the result is neither handed out nor announced' },
   },
   {

@@ -42,7 +42,7 @@ export const suspend: readonly Mutant[] = [
     rule: 'R10',
     wrong: 'A run tells why it waits before that is written down.',
     file: 'src/runner/drive-attempt.ts',
-    edits: [{ from: "await close(opened, [{ type: 'suspended', reasons: reasons.map(keptReason), resumeAt }]", to: "attempt.emit({ type: 'run-suspended', reasons, resumeAt })\n    await close(opened, [{ type: 'suspended', reasons: reasons.map(keptReason), resumeAt }]" }],
+    edits: [{ from: "await close(opened, [{ type: 'suspended', reasons: keptReasons(attempt, reasons), resumeAt }]", to: "attempt.emit({ type: 'run-suspended', reasons, resumeAt })\n    await close(opened, [{ type: 'suspended', reasons: keptReasons(attempt, reasons), resumeAt }]" }],
     caughtBy: { file: 'test/durable.test.ts', name: 'nobody is told that the run is suspended' },
   },
   {

@@ -13,6 +13,7 @@ describe('storeFailure', () => {
     [10 | (4 << 8), 'STORE_UNAVAILABLE', 'reading or writing failed'], // IOERR_FSYNC
     [13, 'STORE_UNAVAILABLE', 'the disk is full'],
     [14, 'STORE_UNAVAILABLE', 'it cannot be opened'],
+    [18, 'VALUE_TOO_LARGE', 'a value is larger than SQLite can hold'],
     [11, 'STORE_CORRUPT', 'is damaged'],
     [11 | (3 << 8), 'STORE_CORRUPT', 'is damaged'], // CORRUPT_INDEX
     [26, 'STORE_CORRUPT', 'is damaged'],

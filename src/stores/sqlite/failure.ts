@@ -22,7 +22,6 @@ const UNAVAILABLE: Readonly<Record<number, readonly [reason: string, advice: str
   [CODE.FULL]: ['the disk is full', 'Make room. The call took no effect; a later one may succeed'],
   [CODE.CANTOPEN]: ['it cannot be opened', 'Check the permissions of the file and its folder'],
   [CODE.PROTOCOL]: ['locking failed', 'The file must be on a local disk; network file systems do not lock reliably'],
-  [CODE.TOOBIG]: ['a value is larger than SQLite can hold', 'Store less in one step'],
   [CODE.AUTH]: ['access was refused', 'Check the permissions of the file and its folder'],
 }
 
@@ -43,6 +42,10 @@ export function storeFailure(error: unknown, file: string, runId?: string): unkn
   const run = runId === undefined ? {} : { runId }
   const code = resultCode(error)
   if (code === CODE.CORRUPT || code === CODE.NOTADB || isOfDamage(error, code) || isTaken(error)) return corrupt(file, error.message, { ...run, cause: error })
+  if (code === CODE.TOOBIG) {
+    // It would not take it the next time either.
+    return new HoldfastError('VALUE_TOO_LARGE', `${file}: a value is larger than SQLite can hold (${error.message})`, { ...run, advice: 'Store less in one step', cause: error })
+  }
   const known = code === undefined ? otherFailure(error) : UNAVAILABLE[code]
   if (known === undefined) return error
   const [reason, advice] = known
