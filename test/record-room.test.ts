@@ -234,3 +234,15 @@ it('an answer of a model that came late, and is too large for its record, settle
   expect(JSON.stringify(settled)).toMatch(/model request to test\/model succeeded, but its result could not be stored: .* takes 9\d\d\d bytes as JSON, the limit is 8000/)
   await runner.close()
 })
+
+it('a call with effects that an unrecordable request asks for is an error, and no run waits for it and pays for the request again and again', async () => {
+  let ran = 0
+  const model = testModel((turn) => (turn === 0 ? { calls: [{ id: 'c', tool: 'act', input: {} }] } : { text: 'done' }))
+  const { ended, drives } = await driven(async (run) => {
+    const tools = run.tools({ act: tool({ inputSchema: z.object({}), execute: async () => ++ran }) })
+    return (await generateText({ model: run.model(model), tools, prompt: 'x', stopWhen: isStepCount(3), providerOptions: { x: { f: (() => 1) as never } } })).text
+  })
+  expect(ended).toEqual({ status: 'completed', result: 'done' })
+  expect(JSON.stringify(model.requests[1]!.prompt)).toMatch(/tool \\"act\\" was asked for by a model request that holds what has no fingerprint/)
+  expect([ran, drives(), model.requests.length]).toEqual([0, 1, 2])
+})

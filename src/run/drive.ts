@@ -37,6 +37,8 @@ export class Drive {
   readonly blame = new Blame()
   /** Model steps whose response the store refused: none of the effects that they ask for may start. */
   readonly unrecordedResponses = new Set<string>()
+  /** Those that no store will ever take: the effects that they ask for are told so. */
+  readonly unrecordableResponses = new Set<string>()
   /** Effects that were asked about in this drive without an answer that may be believed; with it, from when on they may be asked about again. */
   readonly asked = new Map<string, Delayed | undefined>()
   /** What calls are using up right now: given to them, and not written down yet. */

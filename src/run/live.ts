@@ -46,6 +46,9 @@ export async function performLive(drive: Drive, ticket: Ticket, asked: StepSpec)
       await sleep(attempt.clock, delayed.until - attempt.clock.now(), anyOf(attempt.signal, spec.around)).catch(() => {})
       continue
     }
+    if (spec.claim.effect && [...drive.unrecordableResponses].some((response) => ticket.ref.id.startsWith(`${response}/`))) {
+      return drive.ended(ticket, { outcome: failed(unrecordable(drive, ticket, spec)), asked: [] }, undefined)
+    }
     const reason = await mayNotStart(drive, ticket, spec)
     if (reason) {
       await drive.park(ticket, () => reason)
@@ -103,6 +106,12 @@ async function mayNotStart(drive: Drive, ticket: Ticket, spec: StepSpec): Promis
   }
   return undefined
 }
+
+/** Nothing would say who has asked for it, in no attempt. */
+const unrecordable = ({ attempt: { runId } }: Drive, { ref }: Ticket, { label }: StepSpec): HoldfastError =>
+  new HoldfastError('VALUE_NOT_STORABLE', `${label} was asked for by a model request that holds what has no fingerprint, so it is not recorded who asked. It was not called`, {
+    runId, step: ref.id, advice: 'Leave functions, instances of classes and cycles out of the messages, tools and options of the request',
+  })
 
 async function start(drive: Drive, ticket: Ticket, spec: StepSpec, consumes: Consumption): Promise<void> {
   const { attempt } = drive

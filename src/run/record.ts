@@ -29,7 +29,7 @@ export async function record(
   if (fingerprint === null) {
     attempt.notRecorded('NOT_FINGERPRINTED', `${spec.label} holds what has no fingerprint: it is neither recorded nor replayed`, ref.id)
     attempt.budget.unrecorded(measured.usage)
-    if (ref.kind === 'model') drive.unrecordedResponses.add(ref.id)
+    if (ref.kind === 'model') drive.unrecordableResponses.add(ref.id)
     return drive.ended(ticket, end, undefined)
   }
   if (standsAlready(drive, ticket, spec, measured.usage)) return
