@@ -48,6 +48,9 @@ export const wouldBeRepeated = (effect: Effect): boolean => effect.state === 'co
 /** It happened, and its own call is still to be answered: by its record, or with what was found out of it. */
 export const isDone = ({ state, told, superseded, consumed }: Effect): boolean => state === 'completed' && told !== 'unknown' && !superseded && !consumed
 
+/** A step of the handler that said nothing of what it asks for. */
+export const isSilent = ({ step, input }: Effect): boolean => step.kind === 'step' && input === undefined
+
 /** There is a stored result that another call may be answered with. */
 export const hasResult = ({ outcome }: Effect): boolean => outcome?.type === 'value'
 

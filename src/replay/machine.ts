@@ -4,7 +4,7 @@
  * touches nothing; `run/` carries out what it says.
  */
 import { guard, type Consumption, type GuardContext, type GuardVerdict } from '../effects/guard.ts'
-import type { Effect } from '../effects/ledger.ts'
+import { isSilent, type Effect } from '../effects/ledger.ts'
 import type { AskedCall } from '../journal/entry.ts'
 import { blamed } from './blamed.ts'
 import { Branch } from './branch.ts'
@@ -126,7 +126,7 @@ export class Machine {
     return guard(
       this.#history.ledger,
       { step: ticket.ref.id, branch: ticket.ref.branch, ref: { name: effect.name, key: effect.key }, fingerprint: fingerprint ?? '', policy: effect.policy, changedAt: ticket.changedAt },
-      { ...context, isRunning: (step) => this.#running.has(step), isGone: (step) => this.#history.isGone(step), isUnclaimed: (step) => this.isUnclaimed(step), elsewhere: this.#elsewhere(ticket, effect) },
+      { ...context, isRunning: (step) => this.#running.has(step), isGone: (step) => this.#history.isGone(step), isUnclaimed: (step) => this.isUnclaimed(step), elsewhere: this.#elsewhere(ticket, effect, this.#rivalsOf(ticket)) },
     )
   }
 
@@ -139,10 +139,11 @@ export class Machine {
   /** What the run leaves behind, where it ends now. */
   leftBehind = (): readonly Effect[] => this.#unclaimed.left()
 
-  /** Effects that nobody has asked for, and that the call may be: it asks for the very same, or may stand in a step that does. */
-  #elsewhere(ticket: Ticket, { name, key, policy }: NonNullable<Claim['effect']>): readonly Effect[] {
-    const { kind, fingerprint } = ticket.claim
-    return this.#unclaimed.of({ name, key }, kind === 'step' ? ticket.ref : undefined, (effect) => policy.keyed || effect.fingerprint === fingerprint, this.#rivalsOf(ticket))
+  /** Effects that nobody has asked for, and that the call may be: it asks for the very same (a step without input has not said what), or may stand in a step that does. */
+  #elsewhere({ ref, claim }: Ticket, { name, key, policy }: NonNullable<Claim['effect']>, rivals: readonly string[]): readonly Effect[] {
+    const asksTheSame = (effect: Effect): boolean => policy.keyed || effect.fingerprint === claim.fingerprint || isSilent(effect)
+    const elsewhere = this.#unclaimed.of({ name, key }, asksTheSame, rivals)
+    return claim.kind === 'step' ? [...elsewhere, ...this.#unclaimed.otherwiseKeyed({ name, key }, ref, (effect) => !claim.hasInput || asksTheSame(effect))] : elsewhere
   }
 
   /** Records that nobody has claimed, and that may be of this step, or of one that it stands in. */

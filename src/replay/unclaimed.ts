@@ -3,7 +3,7 @@
  * place (R5). What is asked for leaves, so it is small where there is much that runs live.
  */
 import { isInDoubt, isUnknown } from '../effects/doubt.ts'
-import { isDone, type Effect, type Ledger } from '../effects/ledger.ts'
+import { isDone, wouldBeRepeated, type Effect, type Ledger } from '../effects/ledger.ts'
 import type { EffectRef, StepRef } from '../journal/entry.ts'
 import type { Ticket } from './claim.ts'
 import { isWithin, parentOf, turnOf } from './identity.ts'
@@ -12,7 +12,7 @@ export class Unclaimed {
   readonly #ledger: Ledger
   /** By name and key, and by step. */
   readonly #effects = new Map<string, Map<string, Effect>>()
-  /** Those of the handler's own steps, by name and by step. */
+  /** Those of the handler's own steps, superseded ones too, by name and by step. */
   readonly #ofSteps = new Map<string, Map<string, Effect>>()
   /** Steps that a record answers together with all that they hold. */
   readonly #whole = new Set<string>()
@@ -20,9 +20,8 @@ export class Unclaimed {
   constructor(ledger: Ledger) {
     this.#ledger = ledger
     for (const effect of ledger.effects.values()) {
-      if (effect.superseded) continue
-      add(this.#effects, refOf(effect.ref), effect)
       if (effect.step.kind === 'step') add(this.#ofSteps, effect.ref.name, effect)
+      if (!effect.superseded) add(this.#effects, refOf(effect.ref), effect)
     }
   }
 
@@ -39,16 +38,18 @@ export class Unclaimed {
     return this.#effects.get(refOf(ref))?.has(step.id) === true
   }
 
-  /**
-   * Of an effect, those that happened and that the call may be: by what it asks (where it says that), or because they lie below one of `rivals`.
-   * A step of the handler (`step`) that was given a key, or has lost it, may be the one that was made before in its branch.
-   */
-  of(ref: EffectRef, step: StepRef | undefined, asksTheSame: (effect: Effect) => boolean, rivals: readonly string[]): Effect[] {
-    const branch = step && turnOf(step.branch)
-    const steps = step ? [...(this.#ofSteps.get(ref.name)?.values() ?? [])] : []
-    const otherwise = steps.filter((effect) => (effect.ref.key === '') !== (ref.key === '') && turnOf(effect.step.branch) === branch)
-    const unclaimed = [...(this.#effects.get(refOf(ref))?.values() ?? []), ...otherwise]
+  /** Of an effect, those that happened and that the call may be: by what it asks (where it says that), or because they lie below one of `rivals`. */
+  of(ref: EffectRef, asksTheSame: (effect: Effect) => boolean, rivals: readonly string[]): Effect[] {
+    const unclaimed = [...(this.#effects.get(refOf(ref))?.values() ?? [])]
     return unclaimed.filter((effect) => isDone(effect) && (asksTheSame(effect) || rivals.some((rival) => isWithin(effect.step.id, rival))) && !this.#isHeld(effect.step.id))
+  }
+
+  /** Of the steps of a name, those that a step of the handler may be that was given a key in its branch, or has lost it: whatever is known of them, or in doubt. */
+  otherwiseKeyed({ name, key }: EffectRef, { branch }: StepRef, asksTheSame: (effect: Effect) => boolean): Effect[] {
+    const turn = turnOf(branch)
+    return [...(this.#ofSteps.get(name)?.values() ?? [])].filter((effect) =>
+      (effect.ref.key === '') !== (key === '') && turnOf(effect.step.branch) === turn && asksTheSame(effect)
+      && (isDone(effect) || (!effect.consumed && (isInDoubt(effect, () => false) || wouldBeRepeated(effect)))) && !this.#isHeld(effect.step.id))
   }
 
   /** Those of which something is known, or in doubt, that no call has been answered with; and whatever else is in doubt of which nobody that is still there was told. */
