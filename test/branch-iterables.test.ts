@@ -78,14 +78,13 @@ describe('a generator out of a branch', () => {
   })
 
   it('leaves a later branch of its key alone when it is ended once more', async () => {
-    const { result } = await drive(async (run) => {
+    await expect(drive(async (run) => {
       const pages = await run.branch('pages', pagesOf(run))
       await pages.return(undefined)
-      const later = await run.branch('pages', pagesOf(run))
+      await run.branch('pages', pagesOf(run))
       await pages.return(undefined)
-      return run.branch('pages', () => 'open twice').catch((error: { code: string }) => error.code).finally(() => later.return(undefined))
-    })
-    expect(result).toBe('AMBIGUOUS_STEP')
+      return run.branch('pages', () => 'open twice')
+    })).rejects.toMatchObject({ code: 'AMBIGUOUS_STEP' })
   })
 })
 

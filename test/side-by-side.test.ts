@@ -1,5 +1,5 @@
 /** What runs side by side, through the runner (R1, R4; C5, C15, C16, C33). */
-import { generateText, stepCountIs, tool } from 'ai'
+import { generateText, stepCountIs, streamText, tool } from 'ai'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { createRunner, defineAgent, memoryStore, type Run, type RunnerOptions } from '../src/index.ts'
@@ -209,6 +209,57 @@ describe('what runs side by side (C16)', () => {
     ])('are right where they %s', async (_, handler) => {
       expect(await drive(handler)).toMatchObject({ status: 'completed' })
       expect(charged.toSorted()).toEqual([1, 2, 3])
+    })
+  })
+
+  describe('what cannot be told apart', () => {
+    /** Asks for two steps that cannot be: the second one is refused. */
+    async function asked(run: Run): Promise<void> {
+      const ended = Promise.withResolvers<void>()
+      await Promise.all([1, 2].map(async (i) => {
+        if (i === 2) await ended.promise
+        await new Promise(setImmediate)
+        await run.step('audit', () => {})
+        ended.resolve()
+      }))
+    }
+    const model = () => testModel((turn) => (turn === 0 ? { calls: [{ id: 'c', tool: 'push', input: {} }] } : { text: 'done' }))
+    const inputSchema = z.object({})
+
+    it.each<[string, (run: Run) => Promise<unknown>]>([
+      ['code that catches all errors', (run) => asked(run).catch(() => 'caught')],
+      ['a callback of the loop', async (run) => {
+        const result = streamText({ model: run.model(model()), tools: run.tools({ push: tool({ inputSchema, execute: () => 'pushed' }) }), prompt: 'x', stopWhen: stepCountIs(3), onStepEnd: () => asked(run) })
+        await result.consumeStream()
+        return result.text
+      }],
+      ['a tool, whose error the model is told', async (run) => {
+        const tools = run.tools({ push: tool({ inputSchema, execute: () => asked(run) }) }, { push: { composite: true } })
+        return (await generateText({ model: run.model(model()), tools, prompt: 'x', stopWhen: stepCountIs(3) })).text
+      }],
+    ])('ends the run, and is not lost in %s', async (_, handler) => {
+      const runner = createRunner({ agents: [defineAgent('a', handler)], store: memoryStore(), ...quick })
+      await expect(runner.run('a', 1, { runId: 'r' })).rejects.toMatchObject({ code: 'AMBIGUOUS_STEP' })
+      expect(await runner.get('r')).toMatchObject({ status: 'failed' })
+    })
+
+    it('has told no model so: when the code was mended, the tool goes on', async () => {
+      let isMended = false
+      const made: unknown[] = []
+      const loop = model()
+      const push = async (run: Run): Promise<string> => (isMended ? (await run.step('audit', { input: 2 }, () => made.push(2)), 'pushed') : (await asked(run), 'never'))
+      const agent = defineAgent('a', async (run) => {
+        const tools = run.tools({ push: tool({ inputSchema, execute: () => push(run) }) }, { push: { composite: true } })
+        return (await generateText({ model: run.model(loop), tools, prompt: 'x', stopWhen: stepCountIs(3) })).steps[0]!.toolResults[0]!.output
+      })
+      const runner = createRunner({ agents: [agent], store: memoryStore(), ...quick })
+      await expect(runner.run('a', 1, { runId: 'r' })).rejects.toMatchObject({ code: 'AMBIGUOUS_STEP' })
+      isMended = true
+      const outcome = await runner.resume('r')
+      const step = '0/c:c/0~1'
+      expect(outcome).toMatchObject({ status: 'suspended', reasons: [{ type: 'repeat', tool: 'audit', step }] })
+      expect(await runner.resolve('r', step, 'rerun', { resume: true })).toEqual({ status: 'completed', result: 'pushed' })
+      expect(made).toEqual([2])
     })
   })
 

@@ -8,6 +8,8 @@ export type DriveEnd =
   | { readonly type: 'threw'; readonly error: unknown }
   /** The run has used what it may: `label` names the step that did not start, `cause` is the error after which it would wait too long. */
   | { readonly type: 'limit'; readonly reached: Reached; readonly label?: string; readonly step?: string; readonly cause?: unknown }
+  /** Something was asked for that cannot be told apart: a mistake of the program, which is not its code's to make something of. */
+  | { readonly type: 'refused'; readonly error: unknown }
   /** Nothing of the run can go on. */
   | { readonly type: 'suspended'; readonly reasons: readonly SuspendReason[]; readonly resumeAt: number | null }
   /** A step broke after parts of it were passed on: the handler starts over, what is recorded replays. */

@@ -7,9 +7,10 @@ import type { Consumption } from '../effects/guard.ts'
 import { decode } from '../journal/codec.ts'
 import type { SuspendReason } from '../journal/entry.ts'
 import { HoldfastError } from '../errors.ts'
-import type { Note, Ticket, Verdict } from '../replay/claim.ts'
+import type { Note, Ticket } from '../replay/claim.ts'
 import { around, isWithin, MAIN } from '../replay/identity.ts'
 import { Machine } from '../replay/machine.ts'
+import type { Refusal } from '../replay/refusal.ts'
 import { withdraw } from './approval.ts'
 import type { Attempt, Delayed } from './attempt.ts'
 import { Blame } from './blame.ts'
@@ -112,17 +113,14 @@ export class Drive {
     const { secrets } = this.attempt
     const spec = { ...asked, ...(secrets && { claim: hiddenClaim(asked.claim, secrets) }), around: context?.step?.signal }
     if (this.#over) {
-      if (this.#hasReturned) return this.#refuse(afterTheEnd(spec.label))
-      this.#stuck.add(spec.claim.branch)
-      this.#hold()
-      return never()
+      return this.#hasReturned ? this.refuse(afterTheEnd(spec.label), spec.claim.branch) : this.#neverIn(spec.claim.branch)
     }
     this.#disarmIdle()
     const here = context?.drive === this ? followerOf(context, this.#delivery.given) : {}
     const verdict = refusedIn(spec.label, context) ?? this.machine.claim({ ...spec.claim, ...here })
     if (verdict.type === 'refuse') {
       this.#watch()
-      return this.#refuse(verdict)
+      return this.refuse(verdict, spec.claim.branch)
     }
     const { ticket, notes } = verdict
     spec.onClaimed?.(ticket.ref)
@@ -138,13 +136,23 @@ export class Drive {
     return ended.then((end) => this.#handOut(ticket, end))
   }
 
-  #refuse(refusal: Verdict & { type: 'refuse' }): Promise<never> {
-    return Promise.reject(this.refusal(refusal))
+  /**
+   * What is asked for in a branch does not happen. Where it cannot be told apart the run ends with that, whatever the code around makes of errors: a loop
+   * that swallows it, or a model that is told so, would go on without what was asked for.
+   */
+  refuse({ code, message, advice }: Refusal, branch: string): Promise<never> {
+    const { runId } = this.attempt
+    const error = new HoldfastError(code, `run "${runId}": ${message}`, { advice, runId })
+    if (code !== 'AMBIGUOUS_STEP') return Promise.reject(error)
+    this.end({ type: 'refused', error })
+    return this.#neverIn(branch)
   }
 
-  refusal({ code, message, advice }: Verdict & { type: 'refuse' }): HoldfastError {
-    const { runId } = this.attempt
-    return new HoldfastError(code, `run "${runId}": ${message}`, { advice, runId })
+  /** What is asked for after the end never settles: its code is held up. */
+  #neverIn(branch: string): Promise<never> {
+    this.#stuck.add(branch)
+    this.#hold()
+    return never()
   }
 
   /** Counts work as going on until it settles. It never rejects. */

@@ -22,13 +22,10 @@ export async function inBranch<T>(drive: Drive, parent: string, key: string, fn:
   }
   const name = drive.attempt.secrets?.hide(String(key)) ?? String(key)
   const refused = current?.drive === drive ? drive.machine.openedByOthers(parent, name, followerOf(current, drive.given).follows) : undefined
-  if (refused) throw drive.refusal(refused)
+  if (refused) return drive.refuse(refused, parent)
   const branch = drive.machine.openBranch(parent, { key: name })
   if (branch === undefined) {
-    throw new HoldfastError('AMBIGUOUS_STEP', `run "${drive.attempt.runId}": branch "${key}" is open already`, {
-      runId: drive.attempt.runId,
-      advice: 'Give each line of work a key of its own',
-    })
+    return drive.refuse({ type: 'refuse', code: 'AMBIGUOUS_STEP', message: `branch "${key}" is open already`, advice: 'Give each line of work a key of its own' }, parent)
   }
   const asked = rememberAsked(branch.path, drive.given)
   const context = { ...current, asked, drive, branch: branch.path }

@@ -67,6 +67,9 @@ async function driveOnce(opened: OpenAttempt, drive: Drive): Promise<Outcome | u
     case 'threw':
       await settledWithin(drive, opened.drainMs)
       return fail(opened, drive, end.error)
+    case 'refused':
+      await settledWithin(drive, opened.drainMs)
+      return failWith(opened, end.error, [])
     case 'limit':
       tell(attempt, end)
       await settledWithin(drive, opened.drainMs)
