@@ -7,6 +7,8 @@ export interface Verified {
   readonly findings: readonly Finding[]
   readonly entries: number
   readonly messages: number
+  /** There is no such run, or none any more. */
+  readonly isGone?: true
 }
 
 /** A run whose owner is at work is looked at again, this often. */
@@ -23,7 +25,7 @@ export async function verifyStored(store: Store, runId: string, reader?: RecordR
     let updatedAt: number | undefined
     try {
       const row = await rowOf(store, runId)
-      if (!row) return { findings: [], entries: 0, messages: 0 }
+      if (!row) return { findings: [], entries: 0, messages: 0, isGone: true }
       updatedAt = 'fault' in row ? undefined : row.updatedAt
       const stored = await store.read(runId)
       const inbox = await store.inbox(runId, 0)

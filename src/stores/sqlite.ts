@@ -17,8 +17,8 @@ import type { SqliteStoreOptions } from './sqlite/options.ts'
 import { findRun } from './sqlite/row.ts'
 import { createRun, listRuns, removeRun, renewLease, takeLease } from './sqlite/runs.ts'
 
-export { sqliteFileFaults, sqliteRunIds } from './sqlite/integrity.ts'
-export { sqliteLostRecord, sqliteReplaceRun, sqliteRunRecord, type RunRecord } from './sqlite/salvage.ts'
+export { sqliteFileFaults, sqlitePageFaults, sqliteRunIds } from './sqlite/integrity.ts'
+export { sqliteLostRecord, sqliteReindex, sqliteReplaceRun, sqliteRunRecord, type RunRecord } from './sqlite/salvage.ts'
 export type { SqliteStoreOptions } from './sqlite/options.ts'
 
 /**

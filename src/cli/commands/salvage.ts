@@ -4,7 +4,7 @@ import { resolve } from 'node:path'
 import { HoldfastError } from '../../errors.ts'
 import type { RecordReader } from '../../journal/store.ts'
 import { parseKeys, recordReader, sealEntry } from '../../stores/encrypted.ts'
-import { sqliteLostRecord, sqliteReplaceRun, sqliteRunRecord, type RunRecord } from '../../stores/sqlite.ts'
+import { sqliteLostRecord, sqlitePageFaults, sqliteReindex, sqliteReplaceRun, sqliteRunRecord, type RunRecord } from '../../stores/sqlite.ts'
 import { checkRunId } from '../../runner/options.ts'
 import { usage } from '../cli-error.ts'
 import { HELP_OPTION, JSON_OPTION, type Command } from '../command.ts'
@@ -31,7 +31,7 @@ export const salvage: Command = {
     notes: [
       'For a run that verify finds damaged, where no copy of the store can be put in its place. All that there was of it is first kept in a file of its own beside the store.',
       'Its journal then ends with its last entry that holds, and says so. What the run did after that may have been done: when it is resumed, each call with effects that is not recorded is in doubt, and waits for resolve, or is settled by the policy of its tool (reconcile).',
-      'Messages of its inbox count as read where anything was lost. A row of the run that is lost, or cannot be right, is made anew from its journal.',
+      'Messages of its inbox count as read where anything was lost. A row of the run that is lost, or cannot be right, is made anew from its journal. So are the indexes of the store, where they are damaged.',
     ],
     examples: ['holdfast salvage ticket-123 --store runs.db', 'holdfast salvage ticket-123 --store runs.db --from backup/runs.db'],
   },
@@ -51,9 +51,16 @@ export const salvage: Command = {
     const seen = (await recordIn(file, runId, reader, copy)) ?? unknownRun(runId)
     if (from !== undefined && realpathSync(from) === realpathSync(file)) throw usage('--from names the store itself', 'Give a copy of it, or leave --from out')
     const plan = planOf(runId, seen, { copy, now: io.now(), reader, seal: keys && ((row) => sealEntry(keys, runId, row)) })
-    if (!plan) throw new HoldfastError('INVALID_OPTIONS', `nothing of run "${runId}" is damaged`, { runId, advice: 'holdfast verify lists what is wrong with a store' })
+    const faults = await sqlitePageFaults(file)
+    if (!plan) {
+      const isMended = faults > 0 && (await sqliteReindex(file, runId)) && (await sqlitePageFaults(file)) < faults
+      if (!isMended) throw new HoldfastError('INVALID_OPTIONS', `nothing of run "${runId}" is damaged`, { runId, advice: 'holdfast verify lists what is wrong with a store' })
+      const all = seen.journal.length
+      io.out.write(flags.has('json') ? jsonText({ runId, holds: all, had: all, fromCopy: 0, fault: 'index', kept: null, resume: null }) : `run ${runId}: all of it holds; the indexes of the store, by which it is found, were damaged, and are made anew\n`)
+      return EXIT.done
+    }
     const kept = keepCopy(file, runId, seen, io.now())
-    await sqliteReplaceRun(file, runId, plan.replacement(kept.name))
+    await sqliteReplaceRun(file, runId, { ...plan.replacement(kept.name), reindex: faults > 0 })
     const resume = plan.status === 'completed' || plan.status === 'cancelled' ? null : resumeCommand(runId, {})
     io.out.write(flags.has('json')
       ? jsonText({ runId, holds: plan.holds, had: plan.had, fromCopy: plan.fromCopy, fault: plan.fault ?? null, kept: kept.path, resume })

@@ -70,7 +70,7 @@ async function reportOf(io: Io, file: string, runId: string | undefined, progres
     const findings: Finding[] = []
     const ofFile = (message: string): void => void findings.push({ runId: null, seq: null, type: 'file', message })
     if (runId === undefined) for (const message of await faultsOf(file)) ofFile(message)
-    const { runIds: all, faults } = await sqliteRunIds(file)
+    const { runIds: all, several, faults } = await sqliteRunIds(file)
     const runIds = runId === undefined ? all : all.filter((id) => id === runId)
     if (runIds.length === 0 && runId !== undefined && faults.length === 0) unknownRun(runId)
     // One that is not found may be among those that cannot be listed.
@@ -81,6 +81,9 @@ async function reportOf(io: Io, file: string, runId: string | undefined, progres
       progress(i, runIds.length)
       const verified = await verifyStored(store, each, reader)
       findings.push(...verified.findings)
+      const ofRun = (message: string): void => void findings.push({ runId: each, seq: null, type: 'store', message })
+      if (verified.isGone && (await sqliteRunIds(file)).runIds.includes(each)) ofRun('it is in the store, and by its id it is not found: its indexes are damaged')
+      if (several.has(each)) ofRun(`it is in several rows of the table runs: ${several.get(each)!.join(', ')}`)
       entries += verified.entries
       messages += verified.messages
     }

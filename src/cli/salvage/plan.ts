@@ -12,7 +12,7 @@ import { decodeOwner, describeOwner } from '../../run/owner.ts'
 import type { RunRecord } from '../../stores/sqlite.ts'
 import { statusOf } from '../view/run-status.ts'
 
-type Replacement = Parameters<typeof import('../../stores/sqlite.ts').sqliteReplaceRun>[2]
+type Replacement = Omit<Parameters<typeof import('../../stores/sqlite.ts').sqliteReplaceRun>[2], 'reindex'>
 
 export interface Plan {
   /** How many entries hold, how many there were. */

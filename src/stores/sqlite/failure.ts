@@ -31,6 +31,9 @@ export function isBusy(error: unknown): boolean {
   return code === CODE.BUSY || code === CODE.LOCKED
 }
 
+/** Whether SQLite has met a page that it cannot read. */
+export const isCorrupt = (error: unknown): boolean => resultCode(error) === CODE.CORRUPT
+
 /** Whether the bytes are no SQLite database at all. */
 export function isNotDatabase(error: unknown): boolean {
   return resultCode(error) === CODE.NOTADB
@@ -59,7 +62,7 @@ function isOfDamage(error: Error, code: number | undefined): boolean {
 }
 
 /** Where a row is to go there is one already, which no row of a run knows of. What may be there is asked for with ON CONFLICT. */
-const isTaken = (error: Error): boolean => 'errcode' in error && (error.errcode === UNIQUE || error.errcode === PRIMARY_KEY)
+export const isTaken = (error: unknown): boolean => error instanceof Error && 'errcode' in error && (error.errcode === UNIQUE || error.errcode === PRIMARY_KEY)
 
 /** Our file, and damaged. It is left as it is: what can be saved from it is for a person to decide. */
 export function corrupt(file: string, what: string, options: { runId?: string; cause?: unknown } = {}): HoldfastError {

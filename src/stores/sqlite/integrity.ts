@@ -3,13 +3,16 @@ import { statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 import { systemClock } from '../../core/clock.ts'
-import { storeFailure } from './failure.ts'
+import { isCorrupt, storeFailure } from './failure.ts'
 import { whenUnlocked } from './lock.ts'
 import { openFile } from './open.ts'
 import { SQLITE_DEFAULTS } from './options.ts'
 import { fromBytes, toBytes } from './text.ts'
 
 const MOST = 100
+
+/** Enough to tell fewer from more. */
+const MOST_OF_ALL = 100_000
 
 /**
  * What is wrong with the file, a sentence each, at most 100; a journal that has lost its run is among it.
@@ -18,8 +21,20 @@ const MOST = 100
  */
 export const sqliteFileFaults = (path: string): Promise<string[]> => looking(path, faultsIn)
 
+/** How much SQLite finds wrong with pages and indexes; `Infinity`: it cannot even look through them. @throws HoldfastError as {@link sqliteFileFaults}. */
+export const sqlitePageFaults = (path: string): Promise<number> => looking(path, (database) => {
+  try {
+    return pageFaults(database, MOST_OF_ALL).length
+  } catch (error) {
+    if (isCorrupt(error)) return Infinity
+    throw error
+  }
+})
+
 export interface RunIds {
   readonly runIds: readonly string[]
+  /** Those that stand in several rows, and in which: by its id one of them is found. */
+  readonly several: ReadonlyMap<string, readonly number[]>
   /** What is wrong with others, a sentence each: a run that has no id is found by nobody. */
   readonly faults: readonly string[]
 }
@@ -45,14 +60,16 @@ async function looking<T>(path: string, look: (database: DatabaseSync, file: str
 
 function faultsIn(database: DatabaseSync, file: string): string[] {
   const behind = bytesBehind(database, file)
-  const found = database.prepare(`PRAGMA integrity_check(${MOST})`).all() as { integrity_check: string }[]
   const orphans = database.prepare('PRAGMA foreign_key_check').all() as { table: string; rowid: number }[]
   return [
-    ...found.map(({ integrity_check }) => integrity_check).filter((text) => text !== 'ok'),
+    ...pageFaults(database, MOST),
     ...orphans.map(({ table, rowid }) => `row ${rowid} of table ${table} belongs to no run`),
     ...(behind > 0 ? [`${behind} bytes stand behind its end: they are none of the store's, and nothing reads them`] : []),
   ].slice(0, MOST)
 }
+
+const pageFaults = (database: DatabaseSync, most: number): string[] =>
+  (database.prepare(`PRAGMA integrity_check(${most})`).all() as { integrity_check: string }[]).map(({ integrity_check }) => integrity_check).filter((text) => text !== 'ok')
 
 /** How many bytes of the file SQLite does not take for its own. While there is a log, that says how long the file is. */
 function bytesBehind(database: DatabaseSync, file: string): number {
@@ -63,17 +80,17 @@ function bytesBehind(database: DatabaseSync, file: string): number {
 }
 
 function runIdsIn(database: DatabaseSync): RunIds {
-  const runIds: string[] = []
+  const keys = new Map<string, number[]>()
   const faults: string[] = []
   try {
-    for (const { key, run_id } of database.prepare('SELECT key, run_id FROM runs ORDER BY key').iterate() as Iterable<{ key: number; run_id: unknown }>) {
-      if (isName(run_id)) runIds.push(fromBytes(run_id))
+    for (const { key, run_id } of database.prepare('SELECT key, run_id FROM runs NOT INDEXED ORDER BY key').iterate() as Iterable<{ key: number; run_id: unknown }>) {
+      if (isName(run_id)) keys.set(fromBytes(run_id), [...(keys.get(fromBytes(run_id)) ?? []), key])
       else faults.push(`row ${key} of table runs has no id: ${ownerOf(database, key)}`)
     }
   } catch (error) {
     faults.push(`the runs cannot be listed: ${error instanceof Error ? error.message : String(error)}`)
   }
-  return { runIds, faults }
+  return { runIds: [...keys.keys()], several: new Map([...keys].filter(([, rows]) => rows.length > 1)), faults }
 }
 
 /** As `toBytes` writes one: another text leads to no row. */

@@ -2,7 +2,7 @@
 import type { AppendBatch, StoredEntry } from '../../journal/store.ts'
 import { appendedRow, checkAppend, runIsGone } from '../append.ts'
 import type { Connection } from './connection.ts'
-import { damagedRow, findRun, updateRun } from './row.ts'
+import { damagedRow, findRun, keyOf, updateRun } from './row.ts'
 import { toBytes } from './text.ts'
 
 export function appendEntries(connection: Connection, runId: string, batch: AppendBatch): void {
@@ -18,8 +18,9 @@ export function insertEntries({ sql }: Connection, run: number, entries: readonl
   for (const { seq, body, sum } of entries) insert.run(run, seq, body, sum)
 }
 
-export function readEntries({ sql }: Connection, runId: string, after: number): StoredEntry[] {
-  const rows = sql('SELECT seq, body, sum FROM journal WHERE run = (SELECT key FROM runs WHERE run_id = ?) AND seq > ? ORDER BY seq')
+export function readEntries(connection: Connection, runId: string, after: number): StoredEntry[] {
+  keyOf(connection, runId) // where its index is damaged, nothing is read by it
+  const rows = connection.sql('SELECT seq, body, sum FROM journal WHERE run = (SELECT key FROM runs WHERE run_id = ?) AND seq > ? ORDER BY seq')
     .all(toBytes(runId), after) as unknown as StoredEntry[]
   return rows.map(({ seq, body, sum }) => {
     if (typeof seq !== 'number' || typeof body !== 'string' || typeof sum !== 'string') throw damagedRow(`entry ${String(seq)} is none`, runId)

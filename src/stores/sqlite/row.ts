@@ -37,9 +37,10 @@ export interface KeyedRow {
 /** Above the keys of all that is in the store: what a run left behind that has lost its row must not be taken for another's. */
 const FREE_KEY = `1 + max(${['key FROM runs', 'run FROM journal', 'run FROM inbox'].map((column) => `coalesce((SELECT ${column} ORDER BY 1 DESC LIMIT 1), 0)`).join(', ')})`
 
-/** Adds a row and gives its key; undefined, changing nothing, when the id exists. */
-export function insertRun({ sql }: Connection, row: RunRow): number | undefined {
-  const inserted = sql(`
+/** Adds a row and gives its key; undefined, changing nothing, when the id exists. @throws HoldfastError `STORE_CORRUPT` where the indexes do not agree whether it does. */
+export function insertRun(connection: Connection, row: RunRow): number | undefined {
+  if (keyOf(connection, row.runId) !== undefined) return undefined
+  const inserted = connection.sql(`
     INSERT INTO runs (key, run_id, agent, thread_id, status, created_at, updated_at, resume_at, token, owner, lease_until, last_seq, inbox_seq)
     VALUES (${FREE_KEY}, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (run_id) DO NOTHING
   `).run(
@@ -50,11 +51,48 @@ export function insertRun({ sql }: Connection, row: RunRow): number | undefined 
 }
 
 export function findRun({ sql }: Connection, runId: string): KeyedRow | undefined {
-  const stored = sql('SELECT * FROM runs WHERE run_id = ?').get(toBytes(runId)) as StoredRow | undefined
-  if (!stored) return undefined
-  const row = toRow(stored)
-  if (row.runId !== runId) throw damagedRow(`its index leads to run "${row.runId}"`, runId)
-  return { key: stored.key, row }
+  const found = lookUp<StoredRow>(sql, 'runs.*', runId)
+  return found && { key: found.key, row: toRow(found) }
+}
+
+/** The number that stands for a run; undefined: there is no such run. @throws HoldfastError `STORE_CORRUPT`, as {@link lookUp}. */
+export const keyOf = ({ sql }: Connection, runId: string): number | undefined => lookUp<{ readonly key: number }>(sql, 'runs.key', runId)?.key
+
+/**
+ * Columns of the row of a run; undefined: there is no such run. No single index decides that: by one that has lost the row the run would be started anew, and by one
+ * that leads to another row it would be given what is that run's. One statement, so that nobody writes in between.
+ *
+ * @throws HoldfastError `STORE_CORRUPT` where the indexes do not agree with each other or with the row.
+ */
+function lookUp<T>(sql: Connection['sql'], columns: string, runId: string): T | undefined {
+  const id = toBytes(runId)
+  const { led, other, stands, ...row } = statement(sql, columns).get(id) as { led: number | null; other: number | null; stands: unknown }
+  if (led === null) {
+    if (other !== null) throw damagedIndex('does not lead to it', runId)
+    return undefined
+  }
+  if (!(stands instanceof Uint8Array)) throw damagedIndex('leads to a row that is not there', runId)
+  if (Buffer.compare(stands, id) !== 0) throw damagedIndex(`leads to run "${fromBytes(stands)}"`, runId)
+  return row as T
+}
+
+function statement(sql: Connection['sql'], columns: string): ReturnType<Connection['sql']> {
+  const past = (other: string): ReturnType<Connection['sql']> => sql(`
+    SELECT led, CASE WHEN led IS NULL THEN (SELECT 1 FROM runs ${other} WHERE run_id = ?1) END AS other, runs.run_id AS stands, ${columns}
+    FROM (SELECT (SELECT key FROM runs WHERE run_id = ?1) AS led) LEFT JOIN runs ON runs.key = led
+  `)
+  try {
+    return past('INDEXED BY runs_by_id')
+  } catch (error) {
+    // A file that was made before there was one, and is only read, or could not be given it.
+    if (error instanceof Error && error.message.startsWith('no such index')) return past('NOT INDEXED')
+    throw error
+  }
+}
+
+function damagedIndex(what: string, runId: string): HoldfastError {
+  const advice = `Nothing was changed. holdfast verify lists all that is damaged, holdfast salvage ${JSON.stringify(runId)} makes the indexes of the store anew`
+  return new HoldfastError('STORE_CORRUPT', `run "${runId}" is in the store, and its index is damaged: it ${what}`, { runId, advice })
 }
 
 /** Writes back what may change in a row. */

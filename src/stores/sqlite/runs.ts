@@ -5,7 +5,7 @@ import { checkFirstEntries, firstRow } from '../append.ts'
 import type { Connection } from './connection.ts'
 import { insertEntries } from './journal.ts'
 import type { StoredRow } from './row.ts'
-import { damagedRow, findRun, insertRun, toRow, updateRun } from './row.ts'
+import { damagedRow, findRun, insertRun, keyOf, toRow, updateRun } from './row.ts'
 import { fromBytes, toBytes } from './text.ts'
 
 export function createRun(connection: Connection, run: NewRun): boolean {
@@ -25,14 +25,15 @@ export function takeLease(connection: Connection, runId: string, { expectedToken
   return token
 }
 
-export function renewLease({ sql }: Connection, runId: string, token: number, leaseUntil: number): boolean {
-  return sql('UPDATE runs SET lease_until = ? WHERE run_id = ? AND token = ? AND owner IS NOT NULL')
-    .run(leaseUntil, toBytes(runId), token).changes > 0
+export function renewLease(connection: Connection, runId: string, token: number, leaseUntil: number): boolean {
+  const key = keyOf(connection, runId)
+  return key !== undefined && connection.sql('UPDATE runs SET lease_until = ? WHERE key = ? AND token = ? AND owner IS NOT NULL').run(leaseUntil, key, token).changes > 0
 }
 
 /** The journal and the inbox go with the row (ON DELETE CASCADE). */
-export function removeRun({ sql }: Connection, runId: string, now: number): boolean {
-  return sql('DELETE FROM runs WHERE run_id = ? AND (owner IS NULL OR lease_until <= ?)').run(toBytes(runId), now).changes > 0
+export function removeRun(connection: Connection, runId: string, now: number): boolean {
+  const key = keyOf(connection, runId)
+  return key !== undefined && connection.sql('DELETE FROM runs WHERE key = ? AND (owner IS NULL OR lease_until <= ?)').run(key, now).changes > 0
 }
 
 export function listRuns({ sql }: Connection, { agent, status, threadId, dueBy, limit = 100, onDamaged }: RunFilter): RunRow[] {

@@ -4,7 +4,7 @@ import { systemClock } from '../../core/clock.ts'
 import { HoldfastError } from '../../errors.ts'
 import type { RunStatus, StoredEntry } from '../../journal/store.ts'
 import { connection, type Connection } from './connection.ts'
-import { storeFailure } from './failure.ts'
+import { isCorrupt, isTaken, storeFailure } from './failure.ts'
 import { insertEntries } from './journal.ts'
 import { whenUnlocked } from './lock.ts'
 import { openFile } from './open.ts'
@@ -21,7 +21,11 @@ export interface RunRecord {
   readonly inbox: readonly Readonly<Record<string, unknown>>[]
 }
 
-/** Undefined: there is no such run. @throws HoldfastError a `STORE_...` code. */
+/**
+ * Undefined: there is no such run. Read row by row, and not by the indexes, which may have lost some.
+ *
+ * @throws HoldfastError a `STORE_...` code.
+ */
 export const sqliteRunRecord = (path: string, runId: string): Promise<RunRecord | undefined> => withFile(path, true, (open) => recordOf(open, runId))
 
 /**
@@ -31,7 +35,7 @@ export const sqliteRunRecord = (path: string, runId: string): Promise<RunRecord 
  * @throws HoldfastError a `STORE_...` code.
  */
 export const sqliteLostRecord = (path: string, isOf: (journal: RunRecord['journal'], isLost: boolean) => boolean): Promise<RunRecord | undefined> => withFile(path, true, (open) => {
-  for (const { run, known } of open.sql('SELECT DISTINCT run, run IN (SELECT key FROM runs) AS known FROM journal ORDER BY run DESC').all() as { run: number; known: number }[]) {
+  for (const { run, known } of open.sql('SELECT DISTINCT run, run IN (SELECT key FROM runs) AS known FROM journal NOT INDEXED ORDER BY run DESC').all() as { run: number; known: number }[]) {
     const isLost = known === 0
     const first = open.sql(`SELECT seq, body, sum FROM journal WHERE run = ? ${isLost ? '' : 'AND seq = 1'} ORDER BY seq`).all(run)
     if (isOf(first, isLost)) return recordBy(open, run)
@@ -49,6 +53,8 @@ export interface Replacement {
   readonly createdAt: number
   readonly token: number
   readonly inboxSeq: number
+  /** The indexes are made anew first: something is wrong with them, or with pages. */
+  readonly reindex: boolean
   /** ms since the epoch. */
   readonly now: number
 }
@@ -56,13 +62,14 @@ export interface Replacement {
 /** Puts another journal and another row in place of a run's, in one transaction. The inbox stays. @throws HoldfastError `STALE_TOKEN` where the run has changed since. */
 export function sqliteReplaceRun(path: string, runId: string, replacement: Replacement): Promise<void> {
   return withFile(path, false, (open) => open.transaction(() => {
-    const { seen, entries, status, agent, threadId, createdAt, token, inboxSeq, now } = replacement
+    const { seen, entries, status, agent, threadId, createdAt, token, inboxSeq, reindex, now } = replacement
     const key = seen.key
     const found = recordBy(open, key)
     const other = keyOf(open, runId)
     if (JSON.stringify(found) !== JSON.stringify(seen) || (other !== undefined && other !== key)) {
       throw new HoldfastError('STALE_TOKEN', 'the run has changed since it was looked at', { runId, advice: 'Nothing was changed here. Look again' })
     }
+    if (reindex) reindexed(open, runId)
     open.sql('DELETE FROM journal WHERE run = ?').run(key)
     // Its entries refer to it.
     if (!seen.row) open.sql(`INSERT INTO runs (key, run_id, agent, status, created_at, updated_at, token, lease_until, last_seq, inbox_seq) VALUES (?, ?, x'', '', 0, 0, 0, 0, 0, 0)`).run(key, toBytes(runId))
@@ -74,7 +81,32 @@ export function sqliteReplaceRun(path: string, runId: string, replacement: Repla
   }))
 }
 
-const keyOf = ({ sql }: Connection, runId: string): number | undefined => sql('SELECT key FROM runs WHERE run_id = ?').get(toBytes(runId))?.['key'] as number | undefined
+/** Makes all indexes anew from their tables; false: pages are in the way. @throws HoldfastError a `STORE_...` code; `STORE_CORRUPT` where what can be there only once is there twice. */
+export const sqliteReindex = (path: string, runId: string): Promise<boolean> => withFile(path, false, (open) => open.transaction(() => reindexed(open, runId)))
+
+function reindexed({ sql }: Connection, runId: string): boolean {
+  sql('SAVEPOINT indexes').run()
+  try {
+    sql('REINDEX').run()
+    sql('RELEASE indexes').run()
+    return true
+  } catch (cause) {
+    sql('ROLLBACK TO indexes').run()
+    if (isCorrupt(cause)) return false
+    if (!isTaken(cause)) throw cause
+    throw new HoldfastError('STORE_CORRUPT', `the indexes of the store cannot be made anew: what can be there only once is there twice (${cause instanceof Error ? cause.message : ''})`, {
+      runId, cause, advice: 'Nothing was changed. Restore a copy; without one, look with sqlite3 which of the rows counts, and take the other one away',
+    })
+  }
+}
+
+function keyOf({ sql }: Connection, runId: string): number | undefined {
+  const [key, ...others] = sql('SELECT key FROM runs NOT INDEXED WHERE run_id = ? ORDER BY key').all(toBytes(runId)).map((row) => row['key'] as number)
+  if (others.length === 0) return key
+  throw new HoldfastError('STORE_CORRUPT', `run "${runId}" is ${others.length + 1} times in the store: in the rows ${[key, ...others].join(', ')} of the table runs`, {
+    runId, advice: 'Nothing was changed. Restore a copy; without one, look into them with sqlite3, and give each but one another run_id',
+  })
+}
 
 function recordOf(open: Connection, runId: string): RunRecord | undefined {
   const key = keyOf(open, runId)
@@ -85,8 +117,8 @@ function recordBy({ sql }: Connection, key: number): RunRecord {
   return {
     key,
     row: sql('SELECT * FROM runs WHERE key = ?').get(key),
-    journal: sql('SELECT seq, body, sum FROM journal WHERE run = ? ORDER BY seq').all(key),
-    inbox: sql('SELECT seq, question, body FROM inbox WHERE run = ? ORDER BY seq').all(key),
+    journal: sql('SELECT seq, body, sum FROM journal NOT INDEXED WHERE run = ? ORDER BY seq').all(key),
+    inbox: sql('SELECT seq, question, body FROM inbox NOT INDEXED WHERE run = ? ORDER BY seq').all(key),
   }
 }
 
