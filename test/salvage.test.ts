@@ -171,6 +171,23 @@ describe('salvage', () => {
     expect(await withRunner((runner) => runner.get('r'))).toMatchObject({ status: 'completed', agent: 'a', owner: null, leaseUntil: 0 })
   })
 
+  it.each<[string, (run: Run) => unknown]>([
+    ['was killed', () => 'done'],
+    ['has failed', () => { throw new Error('no') }],
+    ['waits', (run) => run.read('look', () => { throw Object.assign(new Error('slow'), { statusCode: 429, responseHeaders: { 'retry-after': '9999' } }) })],
+  ])('leaves a run that %s in a state that verify finds nothing wrong with, and that is not salvaged again', async (state, end) => {
+    const desk = defineAgent('a', async (run: Run) => (await run.step('one', () => 1), end(run)))
+    await withRunner((runner) => runner.run(desk, {}, { runId: 'r' }).catch(() => {}), { agents: [desk] })
+    // As a process that was killed behind its step leaves it.
+    if (state === 'was killed') sql(`DELETE FROM journal WHERE seq > ${seqOf('%"step-ended"%')}`, `UPDATE runs SET last_seq = ${seqOf('%"step-ended"%')}, status = 'running'`)
+    expect(await verified()).toBe(0)
+    expect((await withRunner((runner) => runner.get('r')))!.status).toBe({ 'was killed': 'running', 'has failed': 'failed', 'waits': 'suspended' }[state])
+    sql(`UPDATE runs SET agent = CAST('other' AS BLOB)`)
+    expect((await salvage()).code).toBe(0)
+    expect(await verified()).toBe(0)
+    expect(await salvage()).toMatchObject({ code: 2, err: expect.stringContaining('nothing of run "r" is damaged') })
+  })
+
   it.each<[string, () => void, string[]]>([
     ['is lost', () => sql('PRAGMA foreign_keys = OFF; DELETE FROM runs'), []],
     ['has another id', () => sql(`UPDATE runs SET run_id = x'ff'`), []],

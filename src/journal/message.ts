@@ -1,6 +1,7 @@
 /** What others send to a run (R9): its owner takes it into the journal. */
 import { hash } from '../core/hash.ts'
 import { HoldfastError } from '../errors.ts'
+import type { Placed } from './chain.ts'
 import { encodedFault } from './encoded.ts'
 import { FORMAT, type ApprovalDecision, type Decision, type EffectRef, type Settlement } from './entry.ts'
 import { messageFault } from './schema.ts'
@@ -53,6 +54,9 @@ export function readMessage(runId: string, { seq, body }: InboxMessage): Message
   if (fault !== undefined) throw damagedMessage(runId, seq, fault)
   return message as Message
 }
+
+/** The newest message that a salvage has given up; 0: none has. Those up to it need not be there any more. */
+export const settledMessages = (entries: readonly Placed[]): number => entries.reduce((newest, { entry }) => (entry.type === 'salvaged' ? Math.max(newest, entry.inbox) : newest), 0)
 
 /** Absent in format 1. */
 const formatOf = (message: unknown): number =>

@@ -124,6 +124,24 @@ describe('verifyRun', () => {
   })
 })
 
+describe('messages that a salvage has given up', () => {
+  const rows = [...ROWS, link(ROWS.at(-1)!, { type: 'salvaged', at: 1, fault: 'inbox', had: ROWS.length, inbox: 2, token: 4, copy: 'c' })]
+  const says = (inbox: InboxMessage[], inboxSeq: number): unknown[] => found(rows, { lastSeq: rows.length, inboxSeq }, inbox)
+  const later = INBOX.map((message) => ({ ...message, seq: message.seq + 2 }))
+
+  it('need not be there, nor be whole', () => {
+    expect(says([], 2)).toEqual([])
+    expect(says(later, INBOX.length + 2)).toEqual([])
+    expect(says([{ seq: 1, body: 'x' }, ...later], INBOX.length + 2)).toEqual([])
+  })
+
+  it('are no reason to miss none of those after them', () => {
+    expect(says([], 3)).toEqual([[3, 'inbox', 'the inbox ends at message 2, it had 3']])
+    expect(says(later.slice(1), INBOX.length + 2)).toEqual(expect.arrayContaining([[4, 'inbox', 'message 3 is missing']]))
+    expect(says(later.slice(0, 1), 2)).toEqual([[null, 'row', `the run's row knows of 2 messages, its inbox has 3`]])
+  })
+})
+
 describe('what cannot be read back', () => {
   it('is not written', () => {
     const entry = { type: 'step-ended', at: NaN } as unknown as Entry

@@ -3,7 +3,7 @@ import { HoldfastError, withoutAdvice } from '../errors.ts'
 import { type FaultType, type Placed, readLink, START, type Tip } from './chain.ts'
 import { decode } from './codec.ts'
 import type { Entry } from './entry.ts'
-import { readMessage } from './message.ts'
+import { readMessage, settledMessages } from './message.ts'
 import { rowFaults } from './row-faults.ts'
 import { entryFault } from './schema.ts'
 import { legible } from './secrets.ts'
@@ -39,7 +39,7 @@ export interface Unopened {
   readonly fault: { readonly type: FindingType; readonly message: string }
 }
 
-/** `inbox`: all messages, from the first on. The row must have been read before the entries, and these before the messages. */
+/** `inbox`: all messages, from the first on; those that a salvage has settled count no more. The row must have been read before the entries, and these before the messages. */
 export function verifyRun(row: RunRow | UnreadableRow, stored: readonly (Opened<StoredEntry> | Unopened)[], inbox: readonly (Opened<InboxMessage> | Unopened)[]): Finding[] {
   const { runId } = row
   const findings: Finding[] = []
@@ -80,16 +80,22 @@ export function verifyRun(row: RunRow | UnreadableRow, stored: readonly (Opened<
     if (tip.seq < Math.max(1, row.lastSeq)) found(tip.seq + 1, 'missing', `the journal ${tip.seq === 0 ? 'has no entry' : `ends at entry ${tip.seq}`}, it had ${Math.max(1, row.lastSeq)}`)
     if (findings.length === 0) for (const message of rowFaults(row, entries.map(({ entry }) => entry))) found(null, 'row', message)
   }
-  inbox.forEach((message, i) => {
-    if (message.seq !== i + 1) found(message.seq, 'inbox', `message ${i + 1} is missing`)
+  const settled = settledMessages(entries)
+  // What is hidden may say that they are settled.
+  const isHidden = findings.some(({ type }) => type === 'encrypted')
+  const counting = inbox.filter(({ seq }) => seq > settled)
+  counting.forEach((message, i) => {
+    if (message.seq !== settled + i + 1 && !isHidden) found(message.seq, 'inbox', `message ${settled + i + 1} is missing`)
     else if (!('fault' in message)) {
       const fault = messageFaultOf(runId, message)
       if (fault !== undefined) found(message.seq, 'inbox', fault)
     } else if (message.fault.type === 'encrypted') foundOnce(null, 'encrypted', message.fault.message)
     else found(message.seq, 'inbox', message.fault.message)
   })
-  if (!('fault' in row) && inbox.length > row.inboxSeq) found(null, 'row', `the run's row knows of ${row.inboxSeq} messages, its inbox has ${inbox.length}`)
-  if (!('fault' in row) && inbox.length < row.inboxSeq) found(inbox.length + 1, 'inbox', `the inbox ends at message ${inbox.length}, it had ${row.inboxSeq}`)
+  if ('fault' in row || isHidden) return findings
+  const ends = settled + counting.length
+  if (ends > row.inboxSeq) found(null, 'row', `the run's row knows of ${row.inboxSeq} messages, its inbox has ${ends}`)
+  if (ends < row.inboxSeq) found(ends + 1, 'inbox', `the inbox ends at message ${ends}, it had ${row.inboxSeq}`)
   return findings
 }
 

@@ -31,7 +31,7 @@ export const salvage: Command = {
     notes: [
       'For a run that verify finds damaged, where no copy of the store can be put in its place. All that there was of it is first kept in a file of its own beside the store.',
       'Its journal then ends with its last entry that holds, and says so. What the run did after that may have been done: when it is resumed, each call with effects that is not recorded is in doubt, and waits for resolve, or is settled by the policy of its tool (reconcile).',
-      'Messages of its inbox count as read where anything was lost. A row of the run that is lost, or cannot be right, is made anew from its journal. So are the indexes of the store, where they are damaged.',
+      'Where entries were lost, or a message that was not read yet, all messages of its inbox are given up, and what they have answered can be answered again. A row of the run that is lost, or cannot be right, is made anew from its journal. So are the indexes of the store, where they are damaged.',
     ],
     examples: ['holdfast salvage ticket-123 --store runs.db', 'holdfast salvage ticket-123 --store runs.db --from backup/runs.db'],
   },
@@ -56,14 +56,14 @@ export const salvage: Command = {
       const isMended = faults > 0 && (await sqliteReindex(file, runId)) && (await sqlitePageFaults(file)) < faults
       if (!isMended) throw new HoldfastError('INVALID_OPTIONS', `nothing of run "${runId}" is damaged`, { runId, advice: 'holdfast verify lists what is wrong with a store' })
       const all = seen.journal.length
-      io.out.write(flags.has('json') ? jsonText({ runId, holds: all, had: all, fromCopy: 0, fault: 'index', kept: null, resume: null }) : `run ${runId}: all of it holds; the indexes of the store, by which it is found, were damaged, and are made anew\n`)
+      io.out.write(flags.has('json') ? jsonText({ runId, holds: all, had: all, fromCopy: 0, messagesFromCopy: 0, fault: 'index', kept: null, resume: null }) : `run ${runId}: all of it holds; the indexes of the store, by which it is found, were damaged, and are made anew\n`)
       return EXIT.done
     }
     const kept = keepCopy(file, runId, seen, io.now())
     await sqliteReplaceRun(file, runId, { ...plan.replacement(kept.name), reindex: faults > 0 })
     const resume = plan.status === 'completed' || plan.status === 'cancelled' ? null : resumeCommand(runId, {})
     io.out.write(flags.has('json')
-      ? jsonText({ runId, holds: plan.holds, had: plan.had, fromCopy: plan.fromCopy, fault: plan.fault ?? null, kept: kept.path, resume })
+      ? jsonText({ runId, holds: plan.holds, had: plan.had, fromCopy: plan.fromCopy, messagesFromCopy: plan.messagesFromCopy, fault: plan.fault ?? null, kept: kept.path, resume })
       : `${text(runId, plan, kept.path, resume, copy !== undefined)}\n`)
     return EXIT.done
   },
@@ -81,11 +81,12 @@ function readText(file: string): string {
 const recordIn = async (file: string, runId: string, reader: RecordReader | undefined, copy?: RunRecord): Promise<RunRecord | undefined> =>
   (await sqliteRunRecord(file, runId)) ?? (await sqliteLostRecord(file, lostRunOf(runId, reader, copy)))
 
-function text(runId: string, { holds, had, fromCopy, fault, lost }: Plan, kept: string, resume: string | null, hasCopy: boolean): string {
-  const isCopyOfUse = !hasCopy || fromCopy > 0 || fault === undefined
-
+function text(runId: string, { holds, had, fromCopy, messagesFromCopy, fault, lost }: Plan, kept: string, resume: string | null, hasCopy: boolean): string {
+  const isCopyOfUse = !hasCopy || fromCopy > 0 || messagesFromCopy > 0 || fault === undefined
   return [
     `run ${runId}: ${holds} of its ${Math.max(holds, had)} entries hold${fromCopy > 0 ? `, ${fromCopy} of them from the copy` : ''}${fault === undefined ? '' : `; what is wrong behind them: ${fault}`}`,
+    ...(messagesFromCopy > 0 ? [`${messagesFromCopy} of the messages in its inbox are from the copy`] : []),
+    ...(fault === 'inbox' ? ['Messages that did not hold are given up: what they have answered can be answered again'] : []),
     ...(isCopyOfUse ? [] : ['The copy has nothing of what is damaged or missing.']),
     `What was there is kept in ${kept}`,
     ...(lost ? ['What it did after them may have been done: each of its calls with effects is in doubt when it is resumed.'] : []),

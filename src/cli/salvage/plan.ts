@@ -2,15 +2,16 @@
 import { HoldfastError } from '../../errors.ts'
 import { link } from '../../journal/chain.ts'
 import type { Entry, RunCreated } from '../../journal/entry.ts'
-import { readMessage } from '../../journal/message.ts'
+import { settledMessages } from '../../journal/message.ts'
 import { rowFaults } from '../../journal/row-faults.ts'
-import { holdingOf, type Holding } from '../../journal/salvage.ts'
+import { holdingOf } from '../../journal/salvage.ts'
 import type { RecordReader, RunRow, RunStatus, StoredEntry } from '../../journal/store.ts'
-import { newestTaken } from '../../run/inbox.ts'
 import { ownership } from '../../run/lease.ts'
 import { decodeOwner, describeOwner } from '../../run/owner.ts'
 import type { RunRecord } from '../../stores/sqlite.ts'
 import { statusOf } from '../view/run-status.ts'
+import { countIn } from './count.ts'
+import { holdingInbox } from './inbox.ts'
 
 type Replacement = Omit<Parameters<typeof import('../../stores/sqlite.ts').sqliteReplaceRun>[2], 'reindex'>
 
@@ -19,6 +20,7 @@ export interface Plan {
   readonly holds: number
   readonly had: number
   readonly fromCopy: number
+  readonly messagesFromCopy: number
   readonly fault: string | undefined
   /** Entries are given up. */
   readonly lost: boolean
@@ -37,7 +39,7 @@ export interface PlanOptions {
 
 /** Undefined: nothing is damaged. @throws HoldfastError `RUN_BUSY` while somebody drives it; `STORE_CORRUPT` where nothing holds; those of {@link holdingOf}. */
 export function planOf(runId: string, seen: RunRecord, { copy, now, reader, seal = (row) => row }: PlanOptions): Plan | undefined {
-  const [token, lastSeq, knownInbox] = ['token', 'last_seq', 'inbox_seq'].map((column) => countIn(seen.row?.[column]))
+  const [token, lastSeq, inboxSeq] = ['token', 'last_seq', 'inbox_seq'].map((column) => countIn(seen.row?.[column]))
   if (seen.row) refuseOwned(runId, seen.row, now)
   const stored = rowsOf(seen)
   if (copy) refuseOther(runId, seen, copy)
@@ -52,36 +54,35 @@ export function planOf(runId: string, seen: RunRecord, { copy, now, reader, seal
   const holds = holding.rows.length
   const had = Math.max(lastSeq ?? 0, stored.at(-1)?.seq ?? 0)
   const lost = had > holds
-  // Where the row knows of fewer than there are, it is the row that is wrong; where there is none, they are all.
-  const inboxSeq = Math.max(knownInbox ?? 0, ...seen.inbox.map(({ seq }) => countIn(seq) ?? 0), ...(seen.row ? [] : [newestTaken(holding.entries)]))
-  const inboxFault = faultOfInbox(runId, seen, newestTaken(holding.entries), inboxSeq, reader)
-  const isRowRight = seen.row !== undefined && token !== undefined && lastSeq !== undefined && knownInbox === inboxSeq && isRight(runId, seen.row, entries, { token, lastSeq, inboxSeq })
-  if (!lost && !inboxFault && holding.fromCopy === 0 && isRowRight) return undefined
+  const inbox = holdingInbox(runId, { seen, copy, entries: holding.entries, reader, isLost: lost })
+  const isRowRight = seen.row !== undefined && token !== undefined && lastSeq !== undefined && inboxSeq === inbox.newest && isRight(runId, seen.row, entries, { token, lastSeq, inboxSeq })
+  if (!inbox.isChanged && holding.fromCopy === 0 && isRowRight) return undefined
 
   const newestToken = Math.max(token ?? 0, ...entries.map((entry) => (entry.type === 'attempt-started' ? entry.token : 0)))
-  const newestMessage = Math.max(inboxSeq, newestTaken(holding.entries))
-  const fault = holding.fault ?? (lost ? 'missing' : inboxFault ? 'inbox' : undefined)
-  const status = statusAfter(holding)
+  const fault = holding.fault ?? (lost ? 'missing' : inbox.upTo === undefined ? undefined : 'inbox')
+  const left = statusOf({ status: 'suspended' } as RunRow, holding.entries)
+  // Where nothing else says that it waits for somebody, the journal would say that it is driven.
+  const isTold = inbox.upTo !== undefined || left === 'running'
+  const status = left === 'completed' || left === 'cancelled' || !isTold ? left : 'suspended'
   return {
-    holds, had, fromCopy: holding.fromCopy, fault, lost, status,
+    holds, had, fromCopy: holding.fromCopy, messagesFromCopy: inbox.fromCopy, fault, lost, status,
     replacement: (name) => ({
       seen,
-      entries: lost || inboxFault
-        ? [...holding.rows, seal(link(holding.tip, { type: 'salvaged', at: now, fault: fault!, had, inbox: newestMessage, token: newestToken, copy: name }))]
+      entries: isTold
+        ? [...holding.rows, seal(link(holding.tip, { type: 'salvaged', at: now, fault: fault ?? 'row', had, inbox: inbox.upTo ?? settledMessages(holding.entries), token: newestToken, copy: name }))]
         : holding.rows,
+      inbox: inbox.rows,
       status,
       agent: created.agent,
       threadId: created.threadId ?? null,
       createdAt: created.at,
       // Whoever drove it last, and does not know of this, writes no more.
       token: newestToken + 1,
-      inboxSeq: newestMessage,
+      inboxSeq: inbox.newest,
       now,
     }),
   }
 }
-
-const countIn = (value: unknown): number | undefined => (Number.isSafeInteger(value) && (value as number) >= 0 ? (value as number) : undefined)
 
 function rowsOf({ journal }: RunRecord): StoredEntry[] {
   return journal.flatMap(({ seq, body, sum }) => (typeof seq === 'number' && typeof body === 'string' && typeof sum === 'string' ? [{ seq, body, sum }] : []))
@@ -93,22 +94,6 @@ function refuseOwned(runId: string, { owner, lease_until: leaseUntil, token }: R
   const owned = ownership({ owner, leaseUntil: Number(leaseUntil), token: Number(token) } as RunRow, now)
   if (owned.free) return
   throw new HoldfastError('RUN_BUSY', `run "${runId}" is driven by ${describeOwner(owned.owner)}`, { runId, advice: 'Stop that process first' })
-}
-
-function faultOfInbox(runId: string, { inbox }: RunRecord, taken: number, inboxSeq: number, reader: RecordReader | undefined): boolean {
-  if (taken > inboxSeq) return true
-  const unread = inbox.filter(({ seq }) => Number(seq) > taken)
-  if (unread.length !== inboxSeq - taken) return true
-  return unread.some(({ seq, body }, i) => {
-    if (seq !== taken + i + 1 || typeof body !== 'string') return true
-    try {
-      readMessage(runId, reader ? reader.message(runId, { seq, body }) : { seq, body })
-      return false
-    } catch (error) {
-      if (HoldfastError.isInstance(error) && error.code === 'STORE_CORRUPT') return true
-      throw error
-    }
-  })
 }
 
 type Row = NonNullable<RunRecord['row']>
@@ -136,10 +121,4 @@ function isRight(runId: string, row: Row, entries: readonly Entry[], counts: Pic
 function nameIn(bytes: unknown): string {
   if (!(bytes instanceof Uint8Array)) return ''
   return bytes[0] === 0xff ? Buffer.from(bytes).toString('utf16le', 1) : Buffer.from(bytes).toString('utf8')
-}
-
-/** By what holds. One that has not ended waits for somebody: nothing is to drive it that does not know. */
-function statusAfter({ entries }: Holding): RunStatus {
-  const status = statusOf({ status: 'suspended' } as RunRow, entries)
-  return status === 'running' ? 'suspended' : status
 }

@@ -47,6 +47,8 @@ export interface Replacement {
   /** The run as it was looked at: what changed since is not written over. */
   readonly seen: RunRecord
   readonly entries: readonly StoredEntry[]
+  /** The others go: what they have answered can be answered anew. */
+  readonly inbox: RunRecord['inbox']
   readonly status: RunStatus
   readonly agent: string
   readonly threadId: string | null
@@ -59,10 +61,10 @@ export interface Replacement {
   readonly now: number
 }
 
-/** Puts another journal and another row in place of a run's, in one transaction. The inbox stays. @throws HoldfastError `STALE_TOKEN` where the run has changed since. */
+/** Puts another journal, inbox and row in place of a run's, in one transaction. @throws HoldfastError `STALE_TOKEN` where the run has changed since. */
 export function sqliteReplaceRun(path: string, runId: string, replacement: Replacement): Promise<void> {
   return withFile(path, false, (open) => open.transaction(() => {
-    const { seen, entries, status, agent, threadId, createdAt, token, inboxSeq, reindex, now } = replacement
+    const { seen, entries, inbox, status, agent, threadId, createdAt, token, inboxSeq, reindex, now } = replacement
     const key = seen.key
     const found = recordBy(open, key)
     const other = keyOf(open, runId)
@@ -74,6 +76,8 @@ export function sqliteReplaceRun(path: string, runId: string, replacement: Repla
     // Its entries refer to it.
     if (!seen.row) open.sql(`INSERT INTO runs (key, run_id, agent, status, created_at, updated_at, token, lease_until, last_seq, inbox_seq) VALUES (?, ?, x'', '', 0, 0, 0, 0, 0, 0)`).run(key, toBytes(runId))
     insertEntries(open, key, entries)
+    open.sql('DELETE FROM inbox WHERE run = ?').run(key)
+    for (const { seq, question, body } of inbox) open.sql('INSERT INTO inbox (run, seq, question, body) VALUES (?, ?, ?, ?)').run(key, seq as number, question as Uint8Array | null, body as string)
     open.sql(`
       UPDATE runs SET run_id = ?, status = ?, agent = ?, thread_id = ?, created_at = ?, updated_at = ?, resume_at = NULL, token = ?, owner = NULL, lease_until = 0, last_seq = ?, inbox_seq = ?
       WHERE key = ?
