@@ -9,6 +9,7 @@ import { z } from 'zod'
 import { createRunner, currentStep, defineAgent, describeEvent, sqliteStore, type Run, type RunnerOptions, type Store, type SuspendReason } from '../src/index.ts'
 import { encryptedStore, parseKeys } from '../src/stores/encrypted.ts'
 import { command } from '../src/cli/fixtures/test-io.ts'
+import { hash } from '../src/core/hash.ts'
 import { testModel } from './support/model.ts'
 
 const KEYS = `a:${Buffer.alloc(32, 7).toString('base64')}`
@@ -161,6 +162,22 @@ describe('salvage', () => {
     calls = []
     expect(await withRunner((runner) => runner.resume('r'))).toEqual({ status: 'completed', result: 'last' })
     expect(calls).toEqual([])
+  })
+
+  it('cuts a journal before an entry that cannot stand there, though it is whole and rightly chained', async () => {
+    await completed()
+    const database = new DatabaseSync(file)
+    const rows = database.prepare('SELECT seq, body FROM journal ORDER BY seq').all() as { seq: number; body: string }[]
+    const started = rows.findIndex(({ body }) => body.includes('"step-started"'))
+    ;[rows[started]!.body, rows[started + 1]!.body] = [rows[started + 1]!.body, rows[started]!.body]
+    let sum = ''
+    for (const { seq, body } of rows) database.prepare('UPDATE journal SET body = ?, sum = ? WHERE seq = ?').run(body, sum = hash(sum, body), seq)
+    database.close()
+    expect((await command(['verify', '--store', file])).out).toMatch(new RegExp(`entry ${started + 2} +schema +it is of step`))
+    await expect(withRunner((runner) => runner.resume('r'))).rejects.toMatchObject({ code: 'STORE_CORRUPT' })
+    expect(await salvage()).toMatchObject({ code: 0, out: expect.stringMatching(new RegExp(`^run r: ${started + 1} of its .*: schema\n`)) })
+    expect(await verified()).toBe(0)
+    expect((await withRunner((runner) => runner.resume('r'))).status).toBe('suspended')
   })
 
   it('makes a row anew that cannot be right, from a journal that is whole', async () => {

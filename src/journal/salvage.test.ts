@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { chained, everyEntry } from './fixtures/every-entry.ts'
-import { link } from './chain.ts'
+import { link, unlink } from './chain.ts'
 import { holdingOf } from './salvage.ts'
+import { repeatedStep } from './step-id.ts'
 import type { StoredEntry } from './store.ts'
 
 const ROWS = chained(everyEntry('r1'))
@@ -30,6 +31,17 @@ describe('what holds of a journal', () => {
     expect(holds(damaged(4, 9), ROWS)).toEqual([ROWS.length, 2, undefined])
     expect(holds(damaged(4, 9), ROWS.slice(0, 6))).toEqual([8, 1, 'checksum'])
     expect(holds(ROWS.slice(0, 5), ROWS)).toEqual([ROWS.length, ROWS.length - 5, undefined])
+  })
+
+  it('ends before what reading and verify call damaged, where each entry is whole and rightly chained', () => {
+    const entries = everyEntry('r1')
+    const ended = entries.findIndex((entry) => entry.type === 'step-ended' && entry.step.kind === 'model' && entry.outcome.type === 'value')
+    const twice = chained(entries.toSpliced(ended + 1, 0, entries[ended]!))
+    expect(() => unlink('r1', twice)).not.toThrow()
+    expect(repeatedStep(unlink('r1', twice).entries)).toMatchObject({ seq: ended + 2 })
+    expect(holds(twice)).toEqual([ended + 1, 0, 'schema'])
+    // A copy without it goes on, and what stood behind it does not follow from that.
+    expect(holds(twice, ROWS)).toEqual([ROWS.length, ROWS.length - ended - 1, 'checksum'])
   })
 
   it('is nothing of another run, and nothing that does not follow', () => {

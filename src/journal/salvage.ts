@@ -1,7 +1,9 @@
-/** What holds of a damaged journal: from its first entry on, as far as each follows from the one before (R15). Looks, and changes nothing. */
+/** What holds of a damaged journal: from its first entry on, as far as each follows from those before, by all that reading and `holdfast verify` look at (R15). Looks, and changes nothing. */
 import { HoldfastError } from '../errors.ts'
 import { failure, type Placed, readLink, START, type Tip } from './chain.ts'
+import { StepIds } from './step-id.ts'
 import type { RecordReader, StoredEntry } from './store.ts'
+import { valueFault } from './value-fault.ts'
 
 export interface Holding {
   /** As they are stored. */
@@ -26,6 +28,7 @@ export function holdingOf(runId: string, stored: readonly StoredEntry[], copies:
   const entries: Placed[] = []
   let tip: Tip = START
   let fromCopy = 0
+  const ids = new StepIds()
   for (;;) {
     let fault: string | undefined
     let next: { readonly row: StoredEntry; readonly placed: Placed; readonly tip: Tip; readonly isCopy: boolean } | undefined
@@ -34,12 +37,15 @@ export function holdingOf(runId: string, stored: readonly StoredEntry[], copies:
       if (!row) continue
       const read = readRow(runId, row, tip, reader)
       if ('fault' in read) fault ??= read.fault
+      else if (ids.fault(read.placed) !== undefined) fault ??= 'schema'
+      else if (valueFault(read.placed.entry) !== undefined) fault ??= 'codec'
       else next ??= { row, ...read, isCopy: i > 0 }
     }
     // What stands further on has lost what it follows from.
     if (!next) return { rows, entries, tip, fromCopy, fault: fault ?? (stored.some(({ seq }) => seq > tip.seq) ? 'gap' : undefined) }
     rows.push(next.row)
     entries.push(next.placed)
+    ids.take(next.placed)
     tip = next.tip
     if (next.isCopy) fromCopy++
   }

@@ -1,14 +1,11 @@
 /** Everything that is wrong with a run, from what its store gives. Pure. */
 import { HoldfastError, withoutAdvice } from '../errors.ts'
 import { type FaultType, type Placed, readLink, START, type Tip } from './chain.ts'
-import { decode } from './codec.ts'
-import type { Entry } from './entry.ts'
 import { readMessage, settledMessages } from './message.ts'
 import { rowFaults } from './row-faults.ts'
-import { entryFault } from './schema.ts'
-import { legible } from './secrets.ts'
 import type { InboxMessage, RunRow, StoredEntry } from './store.ts'
 import { repeatedStep } from './step-id.ts'
+import { valueFault } from './value-fault.ts'
 
 /**
  * What is wrong with an entry; `missing`: it is not there; `row`: the run's row says otherwise; `inbox`: a message; `not-encrypted`: in a store
@@ -66,7 +63,7 @@ export function verifyRun(row: RunRow | UnreadableRow, stored: readonly (Opened<
     if ('fault' in link) found(tip.seq + 1, link.fault.type, link.fault.message)
     else {
       entries.push({ seq: each.seq, entry: link.entry })
-      const fault = valueFault(legible(link.entry))
+      const fault = valueFault(link.entry)
       if (fault !== undefined) found(each.seq, 'codec', fault)
     }
     tip = link.tip
@@ -97,18 +94,6 @@ export function verifyRun(row: RunRow | UnreadableRow, stored: readonly (Opened<
   if (ends > row.inboxSeq) found(null, 'row', `the run's row knows of ${row.inboxSeq} messages, its inbox has ${ends}`)
   if (ends < row.inboxSeq) found(ends + 1, 'inbox', `the inbox ends at message ${ends}, it had ${row.inboxSeq}`)
   return findings
-}
-
-/** Decodes every value, which reading a journal leaves to who uses it. */
-function valueFault(entry: Entry): string | undefined {
-  return entryFault(entry, (value, path) => {
-    try {
-      decode(value, path)
-      return undefined
-    } catch (error) {
-      return HoldfastError.isInstance(error) ? withoutAdvice(error) : String(error)
-    }
-  })
 }
 
 function messageFaultOf(runId: string, message: InboxMessage): string | undefined {
