@@ -322,7 +322,7 @@ describe('salvage', () => {
     ['a run that is whole', () => {}, 2, /nothing of run "r" is damaged/],
     ['a run whose first entry is damaged', () => sql(`UPDATE journal SET sum = 'x' WHERE seq = 1`), 6, /STORE_CORRUPT: nothing of run "r" holds/],
     ['what a newer build wrote', () => sql(`UPDATE journal SET body = replace(body, '"format":1', '"format":9') WHERE seq = 1`), 6, /STORE_NEWER/],
-    ['a run that somebody drives', () => sql(`UPDATE journal SET sum = 'x' WHERE seq = 5`, `UPDATE runs SET owner = '{"id":"x","host":"elsewhere","pid":1}', lease_until = 9999999999999`), 4, /RUN_BUSY.*pid 1 on elsewhere/],
+    ['a run that somebody drives', () => sql(`UPDATE journal SET sum = 'x' WHERE seq = 5`, `UPDATE runs SET owner = '{"id":"x","host":"elsewhere","pid":1}', lease_until = ${Date.now() + 60_000}`), 4, /RUN_BUSY.*pid 1 on elsewhere/],
   ])('leaves %s as it is', async (_, damage, exit, words) => {
     await completed()
     damage()

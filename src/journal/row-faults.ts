@@ -1,5 +1,6 @@
 /** What is wrong with the row of a run. */
 import type { Entry } from './entry.ts'
+import { NEWEST_TOKEN } from './schema.ts'
 import type { RunRow, RunStatus } from './store.ts'
 
 /** What the row of a run says besides its journal, and must not say otherwise: nothing protects it by a checksum. */
@@ -24,13 +25,13 @@ export function rowFaults(row: RunRow, entries: readonly Entry[]): string[] {
   if (row.status === 'completed' || row.status === 'cancelled') differs('status', row.status, ended ?? 'not ended')
   if (row.status === 'failed' || row.status === 'suspended') differs('status', row.status, leftAs(entries))
   if (row.owner !== null && !isOwner(row.owner)) faults.push(`the run's row names an owner that is none: ${JSON.stringify(row.owner.slice(0, 60))}; until its lease ends the run counts as driven`)
-  if (row.leaseUntil - row.updatedAt > LONGEST_LEASE_MS) faults.push(`the run's row says that its lease ends in the year ${yearOf(row.leaseUntil)}; until then the run counts as driven`)
+  if (!isLease(row)) faults.push(`the run's row says that its lease ends in the year ${yearOf(row.leaseUntil)}; until then the run counts as driven`)
   return faults
 }
 
 /** What is wrong with a fencing token that an attempt would raise; undefined: nothing. */
 export const tokenFault = (token: number): string | undefined =>
-  token >= 0 && Number.isSafeInteger(token + 1) ? undefined : `the run's row says token ${token}, which no attempt can raise`
+  Number.isSafeInteger(token) && token >= 0 && token < NEWEST_TOKEN ? undefined : `the run's row says token ${token}, which no attempt can raise`
 
 /** How the newest attempt that came to any step left the run. One that was opened and not begun, since something was in its way, left it as it was. */
 function leftAs(entries: readonly Entry[]): RunStatus {
@@ -43,6 +44,9 @@ function leftAs(entries: readonly Entry[]): RunStatus {
 
 /** Far beyond what anybody gives: it is renewed while its owner lives. */
 const LONGEST_LEASE_MS = 366 * 24 * 3_600_000
+
+/** Whether a lease may end then. */
+export const isLease = ({ leaseUntil, updatedAt }: Pick<RunRow, 'leaseUntil' | 'updatedAt'>): boolean => leaseUntil - updatedAt <= LONGEST_LEASE_MS
 
 const yearOf = (at: number): string | number => (Number.isNaN(new Date(at).getTime()) ? 'beyond all years' : new Date(at).getUTCFullYear())
 

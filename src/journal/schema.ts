@@ -6,7 +6,7 @@ import type {
   ApprovalDecided, ApprovalDecision, AskedCall, AttemptSummary, CallInQuestion, Decision, EffectRef, Entry, KeptFile, LimitsRecord, Outcome, PromptRecord, Settlement, StepRef, StepUsage, SuspendReason,
 } from './entry.ts'
 import type { Message } from './message.ts'
-import { atLeast, encoded, flag, list, type Look, map, nullable, number, object, oneOf, optional, type Optional, pair, type Shape, text, variants } from './shape.ts'
+import { atLeast, between, encoded, flag, list, type Look, map, nullable, number, object, oneOf, optional, type Optional, pair, type Shape, text, variants } from './shape.ts'
 
 /** A check for each field of a type, optional where the field is. */
 type Fields<T> = { readonly [K in keyof T]-?: Record<never, never> extends Pick<T, K> ? Optional : Shape }
@@ -15,6 +15,9 @@ type Typed = { readonly type: string }
 type Variant<U extends Typed, T> = U extends { readonly type: infer Types } ? (T extends Types ? U : never) : never
 /** The same for each variant of a union. */
 type Variants<U extends Typed> = { readonly [T in U['type']]: Fields<Omit<Variant<U, T>, 'type' | 'at'>> }
+
+/** Each attempt raises the token by one: no run comes to this one, and above it there is room for all that has to be above another. */
+export const NEWEST_TOKEN = 2 ** 52
 
 const position = atLeast(0)
 const count = atLeast(0)
@@ -64,7 +67,7 @@ const request = { step, fingerprint: text, low: optional(position), to: optional
 const ENTRIES: Variants<Entry> = {
   'run-created': { format: atLeast(1), runId: text, agent: text, version: text, input: encoded, threadId: optional(text) },
   'attempt-started': {
-    attempt: atLeast(1), token: atLeast(1), version: text, former: oneOf('none', 'released', 'dead', 'expired'), limits: optional(limits), format: optional(atLeast(1)),
+    attempt: atLeast(1), token: between(1, NEWEST_TOKEN), version: text, former: oneOf('none', 'released', 'dead', 'expired'), limits: optional(limits), format: optional(atLeast(1)),
   },
   'attempt-ended': { attempt: atLeast(1), summary },
   'step-started': { ...request, idempotencyKey: text, presumed: optional(flag) },

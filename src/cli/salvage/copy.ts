@@ -33,6 +33,10 @@ function write(path: string, lines: readonly string[]): void {
   }
 }
 
-/** Bytes as hexadecimal digits, as SQLite writes them. */
-const asJson = (row: Readonly<Record<string, unknown>>): Record<string, unknown> =>
-  Object.fromEntries(Object.entries(row).map(([column, value]) => [column, value instanceof Uint8Array ? { hex: Buffer.from(value).toString('hex') } : value]))
+const asJson = (row: Readonly<Record<string, unknown>>): Record<string, unknown> => Object.fromEntries(Object.entries(row).map(([column, value]) => [column, cell(value)]))
+
+/** Bytes as hexadecimal digits, as SQLite writes them; numbers that JSON or its readers do not have as their digits. */
+function cell(value: unknown): unknown {
+  if (value instanceof Uint8Array) return { hex: Buffer.from(value).toString('hex') }
+  return typeof value === 'bigint' || (typeof value === 'number' && !Number.isFinite(value)) ? { number: String(value) } : value
+}

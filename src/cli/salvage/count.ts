@@ -1,2 +1,2 @@
-/** A count in a row of a damaged run; undefined: it is none. */
-export const countIn = (value: unknown): number | undefined => (Number.isSafeInteger(value) && (value as number) >= 0 ? (value as number) : undefined)
+/** A count in a row of a damaged run that can be counted on; undefined: it is none. */
+export const countIn = (value: unknown): number | undefined => (typeof value === 'number' && Number.isSafeInteger(value + 1) && value >= 0 ? value : undefined)

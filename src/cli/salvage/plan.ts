@@ -3,7 +3,7 @@ import { HoldfastError } from '../../errors.ts'
 import { link } from '../../journal/chain.ts'
 import type { Entry, RunCreated } from '../../journal/entry.ts'
 import { settledMessages } from '../../journal/message.ts'
-import { rowFaults } from '../../journal/row-faults.ts'
+import { isLease, rowFaults, tokenFault } from '../../journal/row-faults.ts'
 import { holdingOf } from '../../journal/salvage.ts'
 import type { RecordReader, RunRow, RunStatus, StoredEntry } from '../../journal/store.ts'
 import { ownership } from '../../run/lease.ts'
@@ -39,7 +39,6 @@ export interface PlanOptions {
 
 /** Undefined: nothing is damaged. @throws HoldfastError `RUN_BUSY` while somebody drives it; `STORE_CORRUPT` where nothing holds; those of {@link holdingOf}. */
 export function planOf(runId: string, seen: RunRecord, { copy, now, reader, seal = (row) => row }: PlanOptions): Plan | undefined {
-  const [token, lastSeq, inboxSeq] = ['token', 'last_seq', 'inbox_seq'].map((column) => countIn(seen.row?.[column]))
   if (seen.row) refuseOwned(runId, seen.row, now)
   const stored = rowsOf(seen)
   if (copy) refuseOther(runId, seen, copy)
@@ -52,13 +51,15 @@ export function planOf(runId: string, seen: RunRecord, { copy, now, reader, seal
   }
   const entries = holding.entries.map(({ entry }) => entry)
   const holds = holding.rows.length
-  const had = Math.max(lastSeq ?? 0, stored.at(-1)?.seq ?? 0)
+  const had = Math.max(countIn(seen.row?.['last_seq']) ?? 0, stored.at(-1)?.seq ?? 0)
   const lost = had > holds
   const inbox = holdingInbox(runId, { seen, copy, entries: holding.entries, reader, isLost: lost })
-  const isRowRight = seen.row !== undefined && token !== undefined && lastSeq !== undefined && inboxSeq === inbox.newest && isRight(runId, seen.row, entries, { token, lastSeq, inboxSeq })
-  if (!inbox.isChanged && holding.fromCopy === 0 && isRowRight) return undefined
+  const isRowRight = seen.readable?.runId === runId && seen.readable.inboxSeq === inbox.newest && rowFaults(seen.readable, entries).length === 0
+  // Under numbers that no entry has, or twice.
+  const isMore = !lost && seen.journal.length > holds - holding.fromCopy
+  if (!inbox.isChanged && !isMore && holding.fromCopy === 0 && isRowRight) return undefined
 
-  const newestToken = Math.max(token ?? 0, ...entries.map((entry) => (entry.type === 'attempt-started' ? entry.token : 0)))
+  const newestToken = tokenBefore(seen, entries)
   const fault = holding.fault ?? (lost ? 'missing' : inbox.upTo === undefined ? undefined : 'inbox')
   const left = statusOf({ status: 'suspended' } as RunRow, holding.entries)
   // Where nothing else says that it waits for somebody, the journal would say that it is driven.
@@ -88,10 +89,23 @@ function rowsOf({ journal }: RunRecord): StoredEntry[] {
   return journal.flatMap(({ seq, body, sum }) => (typeof seq === 'number' && typeof body === 'string' && typeof sum === 'string' ? [{ seq, body, sum }] : []))
 }
 
-/** An owner that cannot be read is none: nobody could give the lease back. */
-function refuseOwned(runId: string, { owner, lease_until: leaseUntil, token }: Row, now: number): void {
-  if (typeof owner !== 'string' || !decodeOwner(owner)) return
-  const owned = ownership({ owner, leaseUntil: Number(leaseUntil), token: Number(token) } as RunRow, now)
+/** Of the newest attempt, as far as anybody can know. */
+function tokenBefore({ row }: RunRecord, entries: readonly Entry[]): number {
+  const written = Math.max(0, ...entries.map((entry) => (entry.type === 'attempt-started' ? entry.token : 0)))
+  const token = row?.['token']
+  // How often the run was taken without a word in its journal nobody knows then.
+  return typeof token === 'number' && tokenFault(token) === undefined ? Math.max(token, written) : written + UNWRITTEN_TAKES
+}
+
+const UNWRITTEN_TAKES = 1_000_000
+
+/**
+ * An owner that cannot be read is none: nobody could give the lease back. So is one whose lease cannot be: a process that lives renews it, and by that puts it right;
+ * and one that is taken for dead all the same writes no more.
+ */
+function refuseOwned(runId: string, { owner, lease_until: leaseUntil }: Row, now: number): void {
+  if (typeof owner !== 'string' || !decodeOwner(owner) || typeof leaseUntil !== 'number' || !isLease({ leaseUntil, updatedAt: now })) return
+  const owned = ownership({ owner, leaseUntil, token: 0 } as RunRow, now)
   if (owned.free) return
   throw new HoldfastError('RUN_BUSY', `run "${runId}" is driven by ${describeOwner(owned.owner)}`, { runId, advice: 'Stop that process first' })
 }
@@ -104,21 +118,4 @@ function refuseOther(runId: string, seen: RunRecord, copy: RunRecord): void {
   const stored = rowsOf(seen)
   if (stored.some((row) => there.has(JSON.stringify(row))) || (stored.length === 0 && seen.row?.['created_at'] === copy.row?.['created_at'])) return
   throw new HoldfastError('INVALID_OPTIONS', `what --from has under the id "${runId}" is another run: none of its entries is one of this run`, { runId, advice: 'Nothing was changed. Give a copy of this very store' })
-}
-
-const STATUSES: readonly unknown[] = ['running', 'suspended', 'completed', 'failed', 'cancelled', 'stalled'] satisfies RunStatus[]
-
-/** Whether the row can be read, and says what the journal says. */
-function isRight(runId: string, row: Row, entries: readonly Entry[], counts: Pick<RunRow, 'token' | 'lastSeq' | 'inboxSeq'>): boolean {
-  const { status, created_at: createdAt, updated_at: updatedAt, owner, lease_until: leaseUntil } = row
-  if (nameIn(row['run_id']) !== runId) return false
-  if (!STATUSES.includes(status) || countIn(updatedAt) === undefined || countIn(leaseUntil) === undefined || (owner !== null && typeof owner !== 'string')) return false
-  const names = { agent: nameIn(row['agent']), threadId: row['thread_id'] === null ? null : nameIn(row['thread_id']) }
-  return rowFaults({ runId: '', resumeAt: null, status: status as RunStatus, createdAt: Number(createdAt), updatedAt: Number(updatedAt), owner: owner as string | null, leaseUntil: Number(leaseUntil), ...names, ...counts }, entries).length === 0
-}
-
-/** A name as text: UTF-8, or where it has none 0xFF and then UTF-16. */
-function nameIn(bytes: unknown): string {
-  if (!(bytes instanceof Uint8Array)) return ''
-  return bytes[0] === 0xff ? Buffer.from(bytes).toString('utf16le', 1) : Buffer.from(bytes).toString('utf8')
 }

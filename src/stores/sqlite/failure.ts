@@ -44,6 +44,7 @@ export function storeFailure(error: unknown, file: string, runId?: string): unkn
   if (HoldfastError.isInstance(error) || !(error instanceof Error)) return error
   const run = runId === undefined ? {} : { runId }
   const code = resultCode(error)
+  if (isUnsafeNumber(error)) return corrupt(file, error.message, { ...run, cause: error, advice: 'It was not changed. Restore a copy; without one, holdfast salvage makes the row of a run anew from its journal' })
   if (code === CODE.CORRUPT || code === CODE.NOTADB || isOfDamage(error, code) || isTaken(error)) return corrupt(file, error.message, { ...run, cause: error })
   if (code === CODE.TOOBIG) {
     // It would not take it the next time either.
@@ -55,19 +56,19 @@ export function storeFailure(error: unknown, file: string, runId?: string): unkn
   return new HoldfastError('STORE_UNAVAILABLE', `${file}: ${reason} (${error.message})`, { ...run, advice, cause: error })
 }
 
-/** Of our own statements SQLite says so only where the list of tables is damaged; of a number above 2^53, which no build writes, node:sqlite. */
-function isOfDamage(error: Error, code: number | undefined): boolean {
-  if (code === CODE.ERROR) return /^no such (table|column)|has no column|unsupported file format/.test(error.message)
-  return 'code' in error && error.code === 'ERR_OUT_OF_RANGE'
-}
+/** Of our own statements SQLite says so only where the list of tables is damaged. */
+const isOfDamage = (error: Error, code: number | undefined): boolean => code === CODE.ERROR && /^no such (table|column)|has no column|unsupported file format/.test(error.message)
+
+/** Above 2^53, which no build writes: node:sqlite does not give it. */
+const isUnsafeNumber = (error: Error): boolean => 'code' in error && error.code === 'ERR_OUT_OF_RANGE'
 
 /** Where a row is to go there is one already, which no row of a run knows of. What may be there is asked for with ON CONFLICT. */
 export const isTaken = (error: unknown): boolean => error instanceof Error && 'errcode' in error && (error.errcode === UNIQUE || error.errcode === PRIMARY_KEY)
 
 /** Our file, and damaged. It is left as it is: what can be saved from it is for a person to decide. */
-export function corrupt(file: string, what: string, options: { runId?: string; cause?: unknown } = {}): HoldfastError {
+export function corrupt(file: string, what: string, options: { runId?: string; cause?: unknown; advice?: string } = {}): HoldfastError {
   const advice = 'It was not changed. Restore a copy, or save what can be read with `sqlite3 FILE .recover`'
-  return new HoldfastError('STORE_CORRUPT', `${file} is damaged: ${what}`, { ...options, advice })
+  return new HoldfastError('STORE_CORRUPT', `${file} is damaged: ${what}`, { advice, ...options })
 }
 
 function resultCode(error: unknown): number | undefined {

@@ -34,7 +34,7 @@ export const sqlitePageFaults = (path: string): Promise<number> => looking(path,
 export interface RunIds {
   readonly runIds: readonly string[]
   /** Those that stand in several rows, and in which: by its id one of them is found. */
-  readonly several: ReadonlyMap<string, readonly number[]>
+  readonly several: ReadonlyMap<string, readonly bigint[]>
   /** What is wrong with others, a sentence each: a run that has no id is found by nobody. */
   readonly faults: readonly string[]
 }
@@ -80,10 +80,12 @@ function bytesBehind(database: DatabaseSync, file: string): number {
 }
 
 function runIdsIn(database: DatabaseSync): RunIds {
-  const keys = new Map<string, number[]>()
+  const keys = new Map<string, bigint[]>()
   const faults: string[] = []
   try {
-    for (const { key, run_id } of database.prepare('SELECT key, run_id FROM runs NOT INDEXED ORDER BY key').iterate() as Iterable<{ key: number; run_id: unknown }>) {
+    const all = database.prepare('SELECT key, run_id FROM runs NOT INDEXED ORDER BY key')
+    all.setReadBigInts(true)
+    for (const { key, run_id } of all.iterate() as Iterable<{ key: bigint; run_id: unknown }>) {
       if (isName(run_id)) keys.set(fromBytes(run_id), [...(keys.get(fromBytes(run_id)) ?? []), key])
       else faults.push(`row ${key} of table runs has no id: ${ownerOf(database, key)}`)
     }
@@ -97,7 +99,7 @@ function runIdsIn(database: DatabaseSync): RunIds {
 const isName = (bytes: unknown): bytes is Uint8Array => bytes instanceof Uint8Array && bytes.length > 0 && fromBytes(bytes) !== '' && Buffer.compare(toBytes(fromBytes(bytes)), bytes) === 0
 
 /** By the first entry of its journal, where that can be read. */
-function ownerOf(database: DatabaseSync, key: number): string {
+function ownerOf(database: DatabaseSync, key: bigint): string {
   try {
     const { body } = database.prepare('SELECT body FROM journal WHERE run = ? AND seq = 1').get(key) as { body: string }
     const { runId } = JSON.parse(body) as { runId?: unknown }

@@ -24,7 +24,7 @@ export type StoredRow = {
 const STATUSES: readonly RunStatus[] = ['running', 'suspended', 'completed', 'failed', 'cancelled', 'stalled']
 
 export function damagedRow(what: string, runId?: string): HoldfastError {
-  const advice = 'It was not changed. Restore a copy, or save what can be read with `sqlite3 FILE .recover`'
+  const advice = 'It was not changed. Restore a copy; without one, holdfast salvage makes the row of a run anew from its journal'
   return new HoldfastError('STORE_CORRUPT', `a row of ${runId === undefined ? 'the store' : `run "${runId}"`} is damaged: ${what}`, { advice, ...(runId !== undefined && { runId }) })
 }
 
@@ -34,8 +34,13 @@ export interface KeyedRow {
   readonly row: RunRow
 }
 
-/** Above the keys of all that is in the store: what a run left behind that has lost its row must not be taken for another's. */
-const FREE_KEY = `1 + max(${['key FROM runs', 'run FROM journal', 'run FROM inbox'].map((column) => `coalesce((SELECT ${column} ORDER BY 1 DESC LIMIT 1), 0)`).join(', ')})`
+/**
+ * Above the keys of all that is in the store: what a run left behind that has lost its row must not be taken for another's. Not above those that no build
+ * gives: a key with one high bit too many would make all later runs unreadable.
+ */
+const FREE_KEY = `1 + max(${['key FROM runs WHERE key', 'run FROM journal WHERE run', 'run FROM inbox WHERE run'].map((column) => `coalesce((SELECT ${column} BETWEEN 0 AND ${2 ** 52} ORDER BY 1 DESC LIMIT 1), 0)`).join(', ')})`
+
+export const freeKey = ({ sql }: Connection): number => sql(`SELECT ${FREE_KEY} AS key`).get()!['key'] as number
 
 /** Adds a row and gives its key; undefined, changing nothing, when the id exists. @throws HoldfastError `STORE_CORRUPT` where the indexes do not agree whether it does. */
 export function insertRun(connection: Connection, row: RunRow): number | undefined {

@@ -55,9 +55,9 @@ export function listRuns({ sql }: Connection, { agent, status, threadId, dueBy, 
     if (!onDamaged || !isOfRow(error)) throw error
   }
   // One by one: a number that JavaScript does not have ends the reading of all.
-  return (select('key, run_id') as Pick<StoredRow, 'key' | 'run_id'>[]).flatMap(({ key, run_id }) => {
+  return (select('CAST(key AS TEXT) AS digits, run_id') as (Pick<StoredRow, 'run_id'> & { digits: string })[]).flatMap(({ digits, run_id }) => {
     try {
-      return [toRow(sql('SELECT * FROM runs WHERE key = ?').get(key) as StoredRow)]
+      return [toRow(sql('SELECT * FROM runs WHERE key = CAST(? AS INTEGER)').get(digits) as StoredRow)]
     } catch (error) {
       if (!isOfRow(error)) throw error
       onDamaged(HoldfastError.isInstance(error) ? error : damagedRow('it holds a number that is too large', fromBytes(run_id)))

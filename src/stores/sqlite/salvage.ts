@@ -2,21 +2,24 @@
 import { resolve } from 'node:path'
 import { systemClock } from '../../core/clock.ts'
 import { HoldfastError } from '../../errors.ts'
-import type { RunStatus, StoredEntry } from '../../journal/store.ts'
+import type { RunRow, RunStatus, StoredEntry } from '../../journal/store.ts'
 import { connection, type Connection } from './connection.ts'
 import { isCorrupt, isTaken, storeFailure } from './failure.ts'
 import { insertEntries } from './journal.ts'
 import { whenUnlocked } from './lock.ts'
 import { openFile } from './open.ts'
 import { SQLITE_DEFAULTS } from './options.ts'
+import { freeKey, toRow, type StoredRow } from './row.ts'
 import { toBytes } from './text.ts'
 
-/** What each row holds, by its columns; nothing of it is checked. */
+/** What each row holds, by its columns; nothing of it is checked. A number that JavaScript does not have exactly is a BigInt. */
 export interface RunRecord {
   /** That stands for the run in all tables. */
-  readonly key: number
+  readonly key: number | bigint
   /** Undefined: it is lost. */
   readonly row: Readonly<Record<string, unknown>> | undefined
+  /** What the store reads of the row; undefined: it cannot be read. */
+  readonly readable: RunRow | undefined
   readonly journal: readonly Readonly<Record<string, unknown>>[]
   readonly inbox: readonly Readonly<Record<string, unknown>>[]
 }
@@ -35,9 +38,9 @@ export const sqliteRunRecord = (path: string, runId: string): Promise<RunRecord 
  * @throws HoldfastError a `STORE_...` code.
  */
 export const sqliteLostRecord = (path: string, isOf: (journal: RunRecord['journal'], isLost: boolean) => boolean): Promise<RunRecord | undefined> => withFile(path, true, (open) => {
-  for (const { run, known } of open.sql('SELECT DISTINCT run, run IN (SELECT key FROM runs) AS known FROM journal NOT INDEXED ORDER BY run DESC').all() as { run: number; known: number }[]) {
+  for (const { run, known } of rowsOf(open.sql('SELECT DISTINCT run, run IN (SELECT key FROM runs) AS known FROM journal NOT INDEXED ORDER BY run DESC')) as { run: number | bigint; known: number }[]) {
     const isLost = known === 0
-    const first = open.sql(`SELECT seq, body, sum FROM journal WHERE run = ? ${isLost ? '' : 'AND seq = 1'} ORDER BY seq`).all(run)
+    const first = rowsOf(open.sql(`SELECT seq, body, sum FROM journal WHERE run = ? ${isLost ? '' : 'AND seq = 1'} ORDER BY seq`), run)
     if (isOf(first, isLost)) return recordBy(open, run)
   }
   return undefined
@@ -65,25 +68,26 @@ export interface Replacement {
 export function sqliteReplaceRun(path: string, runId: string, replacement: Replacement): Promise<void> {
   return withFile(path, false, (open) => open.transaction(() => {
     const { seen, entries, inbox, status, agent, threadId, createdAt, token, inboxSeq, reindex, now } = replacement
-    const key = seen.key
-    const found = recordBy(open, key)
+    const found = recordBy(open, seen.key)
     const other = keyOf(open, runId)
-    if (JSON.stringify(found) !== JSON.stringify(seen) || (other !== undefined && other !== key)) {
+    if (asText(found) !== asText(seen) || (other !== undefined && other !== seen.key)) {
       throw new HoldfastError('STALE_TOKEN', 'the run has changed since it was looked at', { runId, advice: 'Nothing was changed here. Look again' })
     }
     if (reindex) reindexed(open, runId)
-    open.sql('DELETE FROM journal WHERE run = ?').run(key)
-    // Its entries refer to it.
-    if (!seen.row) open.sql(`INSERT INTO runs (key, run_id, agent, status, created_at, updated_at, token, lease_until, last_seq, inbox_seq) VALUES (?, ?, x'', '', 0, 0, 0, 0, 0, 0)`).run(key, toBytes(runId))
-    insertEntries(open, key, entries)
-    open.sql('DELETE FROM inbox WHERE run = ?').run(key)
-    for (const { seq, question, body } of inbox) open.sql('INSERT INTO inbox (run, seq, question, body) VALUES (?, ?, ?, ?)').run(key, seq as number, question as Uint8Array | null, body as string)
+    for (const table of ['journal', 'inbox']) open.sql(`DELETE FROM ${table} WHERE run = ?`).run(seen.key)
+    open.sql('DELETE FROM runs WHERE key = ?').run(seen.key)
+    // The same key, where it can be read.
+    const key = typeof seen.key === 'number' ? seen.key : freeKey(open)
     open.sql(`
-      UPDATE runs SET run_id = ?, status = ?, agent = ?, thread_id = ?, created_at = ?, updated_at = ?, resume_at = NULL, token = ?, owner = NULL, lease_until = 0, last_seq = ?, inbox_seq = ?
-      WHERE key = ?
-    `).run(toBytes(runId), status, toBytes(agent), threadId === null ? null : toBytes(threadId), createdAt, now, token, entries.length, inboxSeq, key)
+      INSERT INTO runs (key, run_id, status, agent, thread_id, created_at, updated_at, resume_at, token, owner, lease_until, last_seq, inbox_seq) VALUES (?, ?, ?, ?, ?, ?, ?, NULL, ?, NULL, 0, ?, ?)
+    `).run(key, toBytes(runId), status, toBytes(agent), threadId === null ? null : toBytes(threadId), createdAt, now, token, entries.length, inboxSeq)
+    insertEntries(open, key, entries)
+    for (const { seq, question, body } of inbox) open.sql('INSERT INTO inbox (run, seq, question, body) VALUES (?, ?, ?, ?)').run(key, seq as number, question as Uint8Array | null, body as string)
   }))
 }
+
+/** For comparing. */
+const asText = (record: RunRecord): string => JSON.stringify(record, (_, value: unknown) => (typeof value === 'bigint' ? `${value}n` : value))
 
 /** Makes all indexes anew from their tables; false: pages are in the way. @throws HoldfastError a `STORE_...` code; `STORE_CORRUPT` where what can be there only once is there twice. */
 export const sqliteReindex = (path: string, runId: string): Promise<boolean> => withFile(path, false, (open) => open.transaction(() => reindexed(open, runId)))
@@ -104,8 +108,8 @@ function reindexed({ sql }: Connection, runId: string): boolean {
   }
 }
 
-function keyOf({ sql }: Connection, runId: string): number | undefined {
-  const [key, ...others] = sql('SELECT key FROM runs NOT INDEXED WHERE run_id = ? ORDER BY key').all(toBytes(runId)).map((row) => row['key'] as number)
+function keyOf({ sql }: Connection, runId: string): number | bigint | undefined {
+  const [key, ...others] = rowsOf(sql('SELECT key FROM runs NOT INDEXED WHERE run_id = ? ORDER BY key'), toBytes(runId)).map((row) => row['key'] as number | bigint)
   if (others.length === 0) return key
   throw new HoldfastError('STORE_CORRUPT', `run "${runId}" is ${others.length + 1} times in the store: in the rows ${[key, ...others].join(', ')} of the table runs`, {
     runId, advice: 'Nothing was changed. Restore a copy; without one, look into them with sqlite3, and give each but one another run_id',
@@ -117,14 +121,32 @@ function recordOf(open: Connection, runId: string): RunRecord | undefined {
   return key === undefined ? undefined : recordBy(open, key)
 }
 
-function recordBy({ sql }: Connection, key: number): RunRecord {
+function recordBy({ sql }: Connection, key: number | bigint): RunRecord {
+  const [row] = rowsOf(sql('SELECT * FROM runs WHERE key = ?'), key)
   return {
     key,
-    row: sql('SELECT * FROM runs WHERE key = ?').get(key),
-    journal: sql('SELECT seq, body, sum FROM journal NOT INDEXED WHERE run = ? ORDER BY seq').all(key),
-    inbox: sql('SELECT seq, question, body FROM inbox NOT INDEXED WHERE run = ? ORDER BY seq').all(key),
+    row,
+    readable: row && readableOf(row),
+    journal: rowsOf(sql('SELECT seq, body, sum FROM journal NOT INDEXED WHERE run = ? ORDER BY seq'), key),
+    inbox: rowsOf(sql('SELECT seq, question, body FROM inbox NOT INDEXED WHERE run = ? ORDER BY seq'), key),
   }
 }
+
+function readableOf(row: Readonly<Record<string, unknown>>): RunRow | undefined {
+  try {
+    return toRow(row as StoredRow)
+  } catch {
+    return undefined
+  }
+}
+
+/** With numbers as they are: one beyond 2^53, which no build writes, ends the reading of all otherwise. */
+function rowsOf(statement: ReturnType<Connection['sql']>, ...values: readonly (number | bigint | Uint8Array)[]): Readonly<Record<string, unknown>>[] {
+  statement.setReadBigInts(true)
+  return statement.all(...values).map((row) => Object.fromEntries(Object.entries(row).map(([column, value]) => [column, exact(value)])))
+}
+
+const exact = (value: unknown): unknown => (typeof value === 'bigint' && Number.isSafeInteger(Number(value)) ? Number(value) : value)
 
 async function withFile<T>(path: string, readOnly: boolean, work: (open: Connection) => T): Promise<T> {
   const file = resolve(path)
