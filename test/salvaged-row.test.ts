@@ -81,6 +81,22 @@ it.each([
   expect(calls).toBe(1)
 })
 
+it.each([
+  ['an entry', `INSERT INTO journal SELECT run, 0, body, sum FROM journal WHERE seq = 1`, /^r +entry 0 +gap +it stands before the first entry/m, 'journal'],
+  ['an entry', `INSERT INTO journal SELECT run, -1, body, sum FROM journal WHERE seq = 1`, /^r +entry -1 +gap/m, 'journal'],
+  ['a message', `INSERT INTO inbox SELECT run, -1, NULL, body FROM inbox`, /^r +message -1 +inbox +it stands before the first message/m, 'inbox'],
+])('%s before the first one is found by reading and by verify, and taken away by salvage', async (_, damage, words, table) => {
+  await begun()
+  sql(damage)
+  expect(await cli('verify')).toMatchObject({ code: 1, out: expect.stringMatching(words) })
+  await expect(withRunner((runner) => runner.resume('r'))).rejects.toMatchObject({ code: 'STORE_CORRUPT' })
+  expect((await cli('salvage', 'r')).code).toBe(0)
+  expect(kept()).toMatch(new RegExp(`"table":"${table}","seq":(0|-1),`))
+  expect((await cli('verify')).code).toBe(0)
+  expect((await withRunner((runner) => runner.resume('r'))).status).toBe('completed')
+  expect(calls).toBe(1)
+})
+
 it('a key that cannot be is in no other run\'s way: they are listed, and made', async () => {
   await begun()
   sql(`PRAGMA foreign_keys = OFF; UPDATE runs SET key = ${BIG}; UPDATE journal SET run = ${BIG}; UPDATE inbox SET run = ${BIG}`)

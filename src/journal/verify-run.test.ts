@@ -42,6 +42,7 @@ describe('verifyRun', () => {
     ['a missing row', ROWS.filter(({ seq }) => seq !== 4), [[4, 'gap', 'entry 5 stands there']]],
     ['a missing end', ROWS.slice(0, -2), [[last - 1, 'missing', `the journal ends at entry ${last - 2}, it had ${last}`]]],
     ['no journal at all', [], [[1, 'missing', `the journal has no entry, it had ${last}`]]],
+    ['entries before the first one', [{ ...ROWS[0]!, seq: -1 }, { seq: 0, body: '{}', sum: '' }, ...ROWS], [[-1, 'gap', 'it stands before the first entry'], [0, 'gap', 'it stands before the first entry']]],
     ['a journal without its beginning', ROWS.slice(1), [[1, 'gap', 'entry 2 stands there']]],
     ['foreign text, rightly chained', rewritten(5, [1]), [[5, 'not-an-entry', 'it is not an entry']]],
     ['an entry of no type', rewritten(5, { type: 'note', at: 1 }), [[5, 'schema', expect.stringContaining('type is "note"')]]],
@@ -118,6 +119,7 @@ describe('verifyRun', () => {
     ['whose checksum was cut off', INBOX.with(1, { seq: 2, body: JSON.stringify(EVERY_MESSAGE[1]) }), [[2, 'inbox', expect.stringContaining('its checksum does not match')]]],
     ['to another run', INBOX.with(1, { seq: 2, body: writeMessage('r2', EVERY_MESSAGE[1]!) }), [[2, 'inbox', expect.stringContaining('its checksum does not match')]]],
     ['of a newer build', INBOX.with(1, { seq: 2, body: '{"type":"hello","format":2}' }), [[2, 'inbox', expect.stringContaining('format 2')]]],
+    ['before the first one', [{ ...INBOX[0]!, seq: 0 }, ...INBOX], [[0, 'inbox', 'it stands before the first message']]],
     ['that is missing at the end', INBOX.slice(0, -1), [[INBOX.length, 'inbox', `the inbox ends at message ${INBOX.length - 1}, it had ${INBOX.length}`]]],
   ])('finds a message %s', (_, inbox, expected) => {
     expect(found(ROWS, {}, inbox)).toEqual(expected)

@@ -51,6 +51,10 @@ export function verifyRun(row: RunRow | UnreadableRow, stored: readonly (Opened<
   const entries: Placed[] = []
   let tip: Tip = START
   for (const each of stored) {
+    if (each.seq < 1) {
+      found(each.seq, 'gap', 'it stands before the first entry')
+      continue
+    }
     if ('fault' in each) {
       if (each.seq !== tip.seq + 1) found(tip.seq + 1, 'gap', `entry ${each.seq} stands there`)
       if (each.fault.type === 'encrypted') foundOnce(each.seq, each.fault.type, each.fault.message)
@@ -80,6 +84,7 @@ export function verifyRun(row: RunRow | UnreadableRow, stored: readonly (Opened<
   const settled = settledMessages(entries)
   // What is hidden may say that they are settled.
   const isHidden = findings.some(({ type }) => type === 'encrypted')
+  for (const { seq } of inbox) if (seq < 1) found(seq, 'inbox', 'it stands before the first message')
   const counting = inbox.filter(({ seq }) => seq > settled)
   counting.forEach((message, i) => {
     if (message.seq !== settled + i + 1 && !isHidden) found(message.seq, 'inbox', `message ${settled + i + 1} is missing`)

@@ -3,6 +3,7 @@ import { HoldfastError } from '../../errors.ts'
 import type { InboxMessage, NewMessage } from '../../journal/store.ts'
 import { sentRow } from '../append.ts'
 import type { Connection } from './connection.ts'
+import { behind } from './journal.ts'
 import { damagedRow, findRun, keyOf, updateRun } from './row.ts'
 import { toBytes } from './text.ts'
 
@@ -25,7 +26,7 @@ export function sendMessage(connection: Connection, runId: string, message: NewM
 export function readInbox(connection: Connection, runId: string, after: number): InboxMessage[] {
   keyOf(connection, runId) // where its index is damaged, nothing is read by it
   const rows = connection.sql('SELECT seq, body FROM inbox WHERE run = (SELECT key FROM runs WHERE run_id = ?) AND seq > ? ORDER BY seq')
-    .all(toBytes(runId), after) as unknown as InboxMessage[]
+    .all(toBytes(runId), behind(after)) as unknown as InboxMessage[]
   return rows.map(({ seq, body }) => {
     if (typeof seq !== 'number' || typeof body !== 'string') throw damagedRow(`message ${String(seq)} is none`, runId)
     return { seq, body }

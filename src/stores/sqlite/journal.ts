@@ -18,10 +18,13 @@ export function insertEntries({ sql }: Connection, run: number, entries: readonl
   for (const { seq, body, sum } of entries) insert.run(run, seq, body, sum)
 }
 
+/** Behind nothing stands all there is: also what is numbered as nothing can be, or nobody would find it. */
+export const behind = (after: number): number | bigint => (after === 0 ? -(2n ** 63n) : after)
+
 export function readEntries(connection: Connection, runId: string, after: number): StoredEntry[] {
   keyOf(connection, runId) // where its index is damaged, nothing is read by it
   const rows = connection.sql('SELECT seq, body, sum FROM journal WHERE run = (SELECT key FROM runs WHERE run_id = ?) AND seq > ? ORDER BY seq')
-    .all(toBytes(runId), after) as unknown as StoredEntry[]
+    .all(toBytes(runId), behind(after)) as unknown as StoredEntry[]
   return rows.map(({ seq, body, sum }) => {
     if (typeof seq !== 'number' || typeof body !== 'string' || typeof sum !== 'string') throw damagedRow(`entry ${String(seq)} is none`, runId)
     return { seq, body, sum }
