@@ -143,3 +143,26 @@ it('a run that is in the file twice is told as that by verify and by salvage', a
   for (const args of [['verify'], ['verify', 'order-7']]) expect(await cli(...args)).toMatchObject({ code: 1, out: expect.stringMatching(/order-7 +run +store +it is in several rows of the table runs: 1, 9/) })
   expect(await cli('salvage', 'order-7')).toMatchObject({ code: 6, err: expect.stringMatching(/run "order-7" is 2 times in the store: in the rows 1, 9/) })
 })
+
+describe('a row that the table of runs has lost, and its indexes have not', () => {
+  beforeEach(async () => {
+    for (const runId of ['order-1', 'order-2', 'order-7']) await withRunner((runner) => runner.run(desk, null, { runId }))
+    charged = 0
+    damageIndex(file, 'runs')
+  })
+
+  it('is not forgotten when the indexes are made anew for another run', async () => {
+    await expect(again()).rejects.toMatchObject({ code: 'STORE_CORRUPT' })
+    expect(await cli('salvage', 'order-1')).toMatchObject({ code: 6, err: expect.stringMatching(/has lost the rows of run "order-7"/) })
+    sql(`UPDATE journal SET sum = 'x' WHERE run = 1 AND seq = 3`)
+    expect(await cli('salvage', 'order-1')).toMatchObject({ code: 6, err: expect.stringMatching(/has lost the rows of run "order-7"/) })
+    await expect(again()).rejects.toMatchObject({ code: 'STORE_CORRUPT' })
+    expect(charged).toBe(0)
+  })
+
+  it('is put in place again by a salvage of its run', async () => {
+    expect(await cli('salvage', 'order-7')).toMatchObject({ code: 0 })
+    expect((await cli('verify')).out).not.toMatch(/index|^order/m)
+    expect([await again(), charged]).toEqual([{ status: 'completed', result: 3 }, 0])
+  })
+})

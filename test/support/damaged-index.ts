@@ -1,4 +1,4 @@
-/** One bit of an index is wrong, as on a disk that lies: SQLite reads it as one that has lost a row. */
+/** One bit of an index or a table is wrong, as on a disk that lies: SQLite reads it as one that has lost its last row. */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 
@@ -11,9 +11,9 @@ export function damageIndex(file: string, index: string): void {
   database.close()
   const bytes = readFileSync(file)
   const page = (rootpage - 1) * size
-  // Type 10 is a leaf of an index; after it the number of its cells.
+  // Types 10 and 13 are leaves, of an index and of a table; after it the number of their cells.
   const cells = bytes.readUInt16BE(page + 3)
-  if (bytes[page] !== 10 || cells % 2 !== 1) throw new Error(`index ${index} has ${cells} cells on a page of type ${bytes[page]}: one bit would not lose the last one`)
+  if ((bytes[page] !== 10 && bytes[page] !== 13) || cells % 2 !== 1) throw new Error(`index ${index} has ${cells} cells on a page of type ${bytes[page]}: one bit would not lose the last one`)
   bytes.writeUInt16BE(cells ^ 1, page + 3)
   writeFileSync(file, bytes)
 }

@@ -76,7 +76,7 @@ function lookUp<T>(sql: Connection['sql'], columns: string, runId: string): T | 
     if (other !== null) throw damagedIndex('does not lead to it', runId)
     return undefined
   }
-  if (!(stands instanceof Uint8Array)) throw damagedIndex('leads to a row that is not there', runId)
+  if (!(stands instanceof Uint8Array)) throw damagedRow('its index leads to it, and it is not there', runId)
   if (Buffer.compare(stands, id) !== 0) throw damagedIndex(`leads to run "${fromBytes(stands)}"`, runId)
   return row as T
 }

@@ -10,7 +10,7 @@ import { whenUnlocked } from './lock.ts'
 import { openFile } from './open.ts'
 import { SQLITE_DEFAULTS } from './options.ts'
 import { freeKey, toRow, type StoredRow } from './row.ts'
-import { toBytes } from './text.ts'
+import { fromBytes, toBytes } from './text.ts'
 
 /** What each row holds, by its columns; nothing of it is checked. A number that JavaScript does not have exactly is a BigInt. */
 export interface RunRecord {
@@ -73,7 +73,7 @@ export function sqliteReplaceRun(path: string, runId: string, replacement: Repla
     if (asText(found) !== asText(seen) || (other !== undefined && other !== seen.key)) {
       throw new HoldfastError('STALE_TOKEN', 'the run has changed since it was looked at', { runId, advice: 'Nothing was changed here. Look again' })
     }
-    if (reindex) reindexed(open, runId)
+    if (reindex) reindexed(open, runId, seen.key)
     for (const table of ['journal', 'inbox']) open.sql(`DELETE FROM ${table} WHERE run = ?`).run(seen.key)
     open.sql('DELETE FROM runs WHERE key = ?').run(seen.key)
     // The same key, where it can be read.
@@ -92,7 +92,15 @@ const asText = (record: RunRecord): string => JSON.stringify(record, (_, value: 
 /** Makes all indexes anew from their tables; false: pages are in the way. @throws HoldfastError a `STORE_...` code; `STORE_CORRUPT` where what can be there only once is there twice. */
 export const sqliteReindex = (path: string, runId: string): Promise<boolean> => withFile(path, false, (open) => open.transaction(() => reindexed(open, runId)))
 
-function reindexed({ sql }: Connection, runId: string): boolean {
+/** @param mended Key of the run whose row is about to be put in place. */
+function reindexed(open: Connection, runId: string, mended?: number | bigint): boolean {
+  const { sql } = open
+  const lost = lostRows(open).filter(({ key }) => key !== mended)
+  if (lost.length > 0) {
+    throw new HoldfastError('STORE_CORRUPT', `the table of runs has lost the rows of ${lost.map(({ id }) => `run ${JSON.stringify(id)}`).join(', ')}: its indexes still know of them`, {
+      runId, advice: 'Nothing was changed: without these indexes, they would be started anew. holdfast salvage with that id, or restore a copy',
+    })
+  }
   sql('SAVEPOINT indexes').run()
   try {
     sql('REINDEX').run()
@@ -106,6 +114,21 @@ function reindexed({ sql }: Connection, runId: string): boolean {
       runId, cause, advice: 'Nothing was changed. Restore a copy; without one, look with sqlite3 which of the rows counts, and take the other one away',
     })
   }
+}
+
+/** What the indexes over run ids lead to, and the table does not have. */
+function lostRows({ sql }: Connection): { readonly key: number | bigint; readonly id: string }[] {
+  const lost = new Map<number | bigint, string>()
+  for (const index of ['sqlite_autoindex_runs_1', 'runs_by_id']) {
+    try {
+      const rows = rowsOf(sql(`SELECT key, run_id FROM (SELECT key, run_id FROM runs INDEXED BY ${index} ORDER BY run_id) AS known WHERE NOT EXISTS (SELECT 1 FROM runs WHERE runs.key = known.key)`))
+      for (const { key, run_id: id } of rows) lost.set(key as number | bigint, fromBytes(id as Uint8Array))
+    } catch (error) {
+      // One that cannot be read says nothing, and the other one does.
+      if (!isCorrupt(error)) throw error
+    }
+  }
+  return [...lost].map(([key, id]) => ({ key, id }))
 }
 
 function keyOf({ sql }: Connection, runId: string): number | bigint | undefined {
