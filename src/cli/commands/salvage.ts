@@ -54,6 +54,7 @@ export const salvage: Command = {
     const faults = await sqlitePageFaults(file)
     if (!plan) {
       const isMended = faults > 0 && (await sqliteReindex(file, runId)) && (await sqlitePageFaults(file)) < faults
+      if (!isMended && faults > 0) throw new HoldfastError('STORE_CORRUPT', `nothing of run "${runId}" is damaged but the file, in a way that salvage does not mend`, { runId, advice: 'Nothing was changed. holdfast verify says what is wrong with it, and what to do' })
       if (!isMended) throw new HoldfastError('INVALID_OPTIONS', `nothing of run "${runId}" is damaged`, { runId, advice: 'holdfast verify lists what is wrong with a store' })
       const all = seen.journal.length
       io.out.write(flags.has('json') ? jsonText({ runId, holds: all, had: all, fromCopy: 0, messagesFromCopy: 0, fault: 'index', kept: null, resume: null }) : `run ${runId}: all of it holds; the indexes of the store, by which it is found, were damaged, and are made anew\n`)
@@ -81,7 +82,7 @@ function readText(file: string): string {
 const recordIn = async (file: string, runId: string, reader: RecordReader | undefined, copy?: RunRecord): Promise<RunRecord | undefined> =>
   (await sqliteRunRecord(file, runId)) ?? (await sqliteLostRecord(file, lostRunOf(runId, reader, copy)))
 
-function text(runId: string, { holds, had, fromCopy, messagesFromCopy, fault, lost }: Plan, kept: string, resume: string | null, hasCopy: boolean): string {
+function text(runId: string, { holds, had, fromCopy, messagesFromCopy, fault, lost, isTorn }: Plan, kept: string, resume: string | null, hasCopy: boolean): string {
   const isCopyOfUse = !hasCopy || fromCopy > 0 || messagesFromCopy > 0 || fault === undefined
   return [
     `run ${runId}: ${holds} of its ${Math.max(holds, had)} entries hold${fromCopy > 0 ? `, ${fromCopy} of them from the copy` : ''}${fault === undefined ? '' : `; what is wrong behind them: ${fault}`}`,
@@ -89,6 +90,7 @@ function text(runId: string, { holds, had, fromCopy, messagesFromCopy, fault, lo
     ...(fault === 'inbox' ? ['Messages that did not hold are given up: what they have answered can be answered again'] : []),
     ...(isCopyOfUse ? [] : ['The copy has nothing of what is damaged or missing.']),
     `What was there is kept in ${kept}`,
+    ...(isTorn ? ['Pages of it that SQLite cannot read stay in the file, under no run: holdfast verify goes on telling them. Copy what else is in the store to another place soon'] : []),
     ...(lost ? ['What it did after them may have been done: each of its calls with effects is in doubt when it is resumed.'] : []),
     ...(resume === null ? [] : ['It goes on with', `  ${resume}`]),
   ].join('\n')

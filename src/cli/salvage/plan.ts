@@ -24,6 +24,8 @@ export interface Plan {
   readonly fault: string | undefined
   /** Entries are given up. */
   readonly lost: boolean
+  /** Some of it cannot be read, nor taken away. */
+  readonly isTorn: boolean
   readonly status: RunStatus
   /** `copy`: name of the file in which what was there is kept. */
   replacement(copy: string): Replacement
@@ -57,7 +59,7 @@ export function planOf(runId: string, seen: RunRecord, { copy, now, reader, seal
   const isRowRight = seen.readable?.runId === runId && seen.readable.inboxSeq === inbox.newest && rowFaults(seen.readable, entries).length === 0
   // Under numbers that no entry has, or twice.
   const isMore = !lost && seen.journal.length > holds - holding.fromCopy
-  if (!inbox.isChanged && !isMore && holding.fromCopy === 0 && isRowRight) return undefined
+  if (!inbox.isChanged && !isMore && !seen.isTorn && holding.fromCopy === 0 && isRowRight) return undefined
 
   const newestToken = tokenBefore(seen, entries)
   const fault = holding.fault ?? (lost ? 'missing' : inbox.upTo === undefined ? undefined : 'inbox')
@@ -66,7 +68,7 @@ export function planOf(runId: string, seen: RunRecord, { copy, now, reader, seal
   const isTold = inbox.upTo !== undefined || left === 'running'
   const status = left === 'completed' || left === 'cancelled' || !isTold ? left : 'suspended'
   return {
-    holds, had, fromCopy: holding.fromCopy, messagesFromCopy: inbox.fromCopy, fault, lost, status,
+    holds, had, fromCopy: holding.fromCopy, messagesFromCopy: inbox.fromCopy, fault, lost, isTorn: seen.isTorn, status,
     replacement: (name) => ({
       seen,
       entries: isTold

@@ -4,7 +4,7 @@ import { systemClock } from '../../core/clock.ts'
 import { HoldfastError } from '../../errors.ts'
 import type { RunRow, RunStatus, StoredEntry } from '../../journal/store.ts'
 import { connection, type Connection } from './connection.ts'
-import { isCorrupt, isTaken, storeFailure } from './failure.ts'
+import { corrupt, isCorrupt, isTaken, storeFailure } from './failure.ts'
 import { insertEntries } from './journal.ts'
 import { whenUnlocked } from './lock.ts'
 import { openFile } from './open.ts'
@@ -22,6 +22,8 @@ export interface RunRecord {
   readonly readable: RunRow | undefined
   readonly journal: readonly Readonly<Record<string, unknown>>[]
   readonly inbox: readonly Readonly<Record<string, unknown>>[]
+  /** There is more of it, on pages that SQLite cannot read. */
+  readonly isTorn: boolean
 }
 
 /**
@@ -38,7 +40,8 @@ export const sqliteRunRecord = (path: string, runId: string): Promise<RunRecord 
  * @throws HoldfastError a `STORE_...` code.
  */
 export const sqliteLostRecord = (path: string, isOf: (journal: RunRecord['journal'], isLost: boolean) => boolean): Promise<RunRecord | undefined> => withFile(path, true, (open) => {
-  for (const { run, known } of rowsOf(open.sql('SELECT DISTINCT run, run IN (SELECT key FROM runs) AS known FROM journal NOT INDEXED ORDER BY run DESC')) as { run: number | bigint; known: number }[]) {
+  const journals = (how: string): unknown[] => rowsOf(open.sql(`SELECT DISTINCT run, run IN (SELECT key FROM runs) AS known FROM journal ${how} ORDER BY run DESC`))
+  for (const { run, known } of orByIndex(() => journals('NOT INDEXED'), () => journals('')) as { run: number | bigint; known: number }[]) {
     const isLost = known === 0
     const first = rowsOf(open.sql(`SELECT seq, body, sum FROM journal WHERE run = ? ${isLost ? '' : 'AND seq = 1'} ORDER BY seq`), run)
     if (isOf(first, isLost)) return recordBy(open, run)
@@ -65,35 +68,57 @@ export interface Replacement {
 }
 
 /** Puts another journal, inbox and row in place of a run's, in one transaction. @throws HoldfastError `STALE_TOKEN` where the run has changed since. */
-export function sqliteReplaceRun(path: string, runId: string, replacement: Replacement): Promise<void> {
-  return withFile(path, false, (open) => open.transaction(() => {
-    const { seen, entries, inbox, status, agent, threadId, createdAt, token, inboxSeq, reindex, now } = replacement
-    const found = recordBy(open, seen.key)
-    const other = keyOf(open, runId)
-    if (asText(found) !== asText(seen) || (other !== undefined && other !== seen.key)) {
-      throw new HoldfastError('STALE_TOKEN', 'the run has changed since it was looked at', { runId, advice: 'Nothing was changed here. Look again' })
-    }
-    if (reindex) reindexed(open, runId, seen.key)
-    for (const table of ['journal', 'inbox']) open.sql(`DELETE FROM ${table} WHERE run = ?`).run(seen.key)
-    open.sql('DELETE FROM runs WHERE key = ?').run(seen.key)
-    // The same key, where it can be read.
-    const key = typeof seen.key === 'number' ? seen.key : freeKey(open)
-    open.sql(`
-      INSERT INTO runs (key, run_id, status, agent, thread_id, created_at, updated_at, resume_at, token, owner, lease_until, last_seq, inbox_seq) VALUES (?, ?, ?, ?, ?, ?, ?, NULL, ?, NULL, 0, ?, ?)
-    `).run(key, toBytes(runId), status, toBytes(agent), threadId === null ? null : toBytes(threadId), createdAt, now, token, entries.length, inboxSeq)
-    insertEntries(open, key, entries)
-    for (const { seq, question, body } of inbox) open.sql('INSERT INTO inbox (run, seq, question, body) VALUES (?, ?, ?, ?)').run(key, seq as number, question as Uint8Array | null, body as string)
-  }))
+export async function sqliteReplaceRun(path: string, runId: string, replacement: Replacement): Promise<void> {
+  const { isTorn } = replacement.seen
+  const replace = (isReindexed: boolean): Promise<void> => withFile(path, false, (open) => {
+    if (isTorn) open.sql('PRAGMA foreign_keys = OFF').run()
+    open.transaction(() => replaceRun(open, runId, replacement, isReindexed))
+  })
+  try {
+    await replace(replacement.reindex && !isTorn)
+  } catch (error) {
+    // Pages of others may be in the way of the indexes alone. In a transaction anew: SQLite commits none in which it has met one.
+    if (!replacement.reindex || isTorn || !isCorrupt((error as Error).cause)) throw error
+    await replace(false)
+  }
+}
+
+function replaceRun(open: Connection, runId: string, replacement: Replacement, isReindexed: boolean): void {
+  const { seen, entries, inbox, status, agent, threadId, createdAt, token, inboxSeq, now } = replacement
+  // Whoever writes to a run changes its row. What may be unreadable is not looked at in here.
+  const [row] = rowsOf(open.sql('SELECT * FROM runs WHERE key = ?'), seen.key)
+  if (isReindexed) reindex(open, runId, seen.key)
+  if (asText(row) !== asText(seen.row) || open.sql('SELECT 1 FROM runs WHERE run_id = ? AND key <> ?').get(toBytes(runId), seen.key)) {
+    throw new HoldfastError('STALE_TOKEN', 'the run has changed since it was looked at', { runId, advice: 'Nothing was changed here. Look again' })
+  }
+  // What is on pages that cannot be read cannot be taken away, and stays where it is, under a key of no run.
+  if (!seen.isTorn) for (const table of ['journal', 'inbox']) open.sql(`DELETE FROM ${table} WHERE run = ?`).run(seen.key)
+  open.sql('DELETE FROM runs WHERE key = ?').run(seen.key)
+  // The same key, where it can be read.
+  const key = typeof seen.key === 'number' && !seen.isTorn ? seen.key : freeKey(open)
+  open.sql(`
+    INSERT INTO runs (key, run_id, status, agent, thread_id, created_at, updated_at, resume_at, token, owner, lease_until, last_seq, inbox_seq) VALUES (?, ?, ?, ?, ?, ?, ?, NULL, ?, NULL, 0, ?, ?)
+  `).run(key, toBytes(runId), status, toBytes(agent), threadId === null ? null : toBytes(threadId), createdAt, now, token, entries.length, inboxSeq)
+  insertEntries(open, key, entries)
+  for (const { seq, question, body } of inbox) open.sql('INSERT INTO inbox (run, seq, question, body) VALUES (?, ?, ?, ?)').run(key, seq as number, question as Uint8Array | null, body as string)
 }
 
 /** For comparing. */
-const asText = (record: RunRecord): string => JSON.stringify(record, (_, value: unknown) => (typeof value === 'bigint' ? `${value}n` : value))
+const asText = (row: RunRecord['row']): string | undefined => JSON.stringify(row, (_, value: unknown) => (typeof value === 'bigint' ? `${value}n` : value))
 
 /** Makes all indexes anew from their tables; false: pages are in the way. @throws HoldfastError a `STORE_...` code; `STORE_CORRUPT` where what can be there only once is there twice. */
-export const sqliteReindex = (path: string, runId: string): Promise<boolean> => withFile(path, false, (open) => open.transaction(() => reindexed(open, runId)))
+export const sqliteReindex = (path: string, runId: string): Promise<boolean> => withFile(path, false, (open) => {
+  try {
+    open.transaction(() => reindex(open, runId))
+    return true
+  } catch (error) {
+    if (isCorrupt(error)) return false
+    throw error
+  }
+})
 
 /** @param mended Key of the run whose row is about to be put in place. */
-function reindexed(open: Connection, runId: string, mended?: number | bigint): boolean {
+function reindex(open: Connection, runId: string, mended?: number | bigint): void {
   const { sql } = open
   const lost = lostRows(open).filter(({ key }) => key !== mended)
   if (lost.length > 0) {
@@ -101,14 +126,9 @@ function reindexed(open: Connection, runId: string, mended?: number | bigint): b
       runId, advice: 'Nothing was changed: without these indexes, they would be started anew. holdfast salvage with that id, or restore a copy',
     })
   }
-  sql('SAVEPOINT indexes').run()
   try {
     sql('REINDEX').run()
-    sql('RELEASE indexes').run()
-    return true
   } catch (cause) {
-    sql('ROLLBACK TO indexes').run()
-    if (isCorrupt(cause)) return false
     if (!isTaken(cause)) throw cause
     throw new HoldfastError('STORE_CORRUPT', `the indexes of the store cannot be made anew: what can be there only once is there twice (${cause instanceof Error ? cause.message : ''})`, {
       runId, cause, advice: 'Nothing was changed. Restore a copy; without one, look with sqlite3 which of the rows counts, and take the other one away',
@@ -132,11 +152,22 @@ function lostRows({ sql }: Connection): { readonly key: number | bigint; readonl
 }
 
 function keyOf({ sql }: Connection, runId: string): number | bigint | undefined {
-  const [key, ...others] = rowsOf(sql('SELECT key FROM runs NOT INDEXED WHERE run_id = ? ORDER BY key'), toBytes(runId)).map((row) => row['key'] as number | bigint)
+  const keys = (how: string): (number | bigint)[] => rowsOf(sql(`SELECT key FROM runs ${how} WHERE run_id = ? ORDER BY key`), toBytes(runId)).map((row) => row['key'] as number | bigint)
+  const [key, ...others] = orByIndex(() => keys('NOT INDEXED'), () => keys(''))
   if (others.length === 0) return key
   throw new HoldfastError('STORE_CORRUPT', `run "${runId}" is ${others.length + 1} times in the store: in the rows ${[key, ...others].join(', ')} of the table runs`, {
     runId, advice: 'Nothing was changed. Restore a copy; without one, look into them with sqlite3, and give each but one another run_id',
   })
+}
+
+/** Row by row an index that has lost some does not count; by the index a page of others that cannot be read does not. */
+function orByIndex<T>(rowByRow: () => T, byIndex: () => T): T {
+  try {
+    return rowByRow()
+  } catch (error) {
+    if (isCorrupt(error)) return byIndex()
+    throw error
+  }
 }
 
 function recordOf(open: Connection, runId: string): RunRecord | undefined {
@@ -145,14 +176,16 @@ function recordOf(open: Connection, runId: string): RunRecord | undefined {
 }
 
 function recordBy({ sql }: Connection, key: number | bigint): RunRecord {
+  let isTorn = false
+  const all = (table: 'journal' | 'inbox', columns: string): Readonly<Record<string, unknown>>[] => orByIndex(() => rowsOf(sql(`SELECT ${columns} FROM ${table} NOT INDEXED WHERE run = ? ORDER BY seq`), key), () => {
+    const places = rowsOf(sql(`SELECT rowid AS place FROM ${table} INDEXED BY sqlite_autoindex_${table}_1 WHERE run = ? ORDER BY seq`), key)
+    const rows = places.flatMap(({ place }) => orByIndex(() => rowsOf(sql(`SELECT ${columns} FROM ${table} WHERE rowid = ?`), place as number), () => []))
+    if (rows.length < places.length) isTorn = true
+    return rows
+  })
   const [row] = rowsOf(sql('SELECT * FROM runs WHERE key = ?'), key)
-  return {
-    key,
-    row,
-    readable: row && readableOf(row),
-    journal: rowsOf(sql('SELECT seq, body, sum FROM journal NOT INDEXED WHERE run = ? ORDER BY seq'), key),
-    inbox: rowsOf(sql('SELECT seq, question, body FROM inbox NOT INDEXED WHERE run = ? ORDER BY seq'), key),
-  }
+  const [journal, inbox] = [all('journal', 'seq, body, sum'), all('inbox', 'seq, question, body')]
+  return { key, row, readable: row && readableOf(row), journal, inbox, isTorn }
 }
 
 function readableOf(row: Readonly<Record<string, unknown>>): RunRow | undefined {
@@ -183,6 +216,9 @@ async function withFile<T>(path: string, readOnly: boolean, work: (open: Connect
       }
     })
   } catch (error) {
-    throw storeFailure(error, file)
+    if (!isCorrupt(error)) throw storeFailure(error, file)
+    throw corrupt(file, `SQLite cannot read what this takes (${error instanceof Error ? error.message : ''})`, { cause: error, advice: PAGES })
   }
 }
+
+const PAGES = 'Nothing was changed. Put a copy of the store in its place; without one, save what can be read into another file, with a sqlite3 that has it: `sqlite3 FILE .recover | sqlite3 NEW`, and salvage the run there'
