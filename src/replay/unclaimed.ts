@@ -52,11 +52,14 @@ export class Unclaimed {
       && (isDone(effect) || (!effect.consumed && (isInDoubt(effect, () => false) || wouldBeRepeated(effect)))) && !this.#isHeld(effect.step.id))
   }
 
-  /** Those of which something is known, or in doubt, that no call has been answered with; and whatever else is in doubt of which nobody that is still there was told. */
+  /**
+   * Those of which something is known, or in doubt, that no call has been answered with; and what else stands in the way of other calls, of which nobody
+   * that is still there was told: in doubt, or superseded.
+   */
   left(): Effect[] {
     const unclaimed = [...this.#effects.values()].flatMap((same) => [...same.values()])
       .filter((effect) => !effect.superseded && !effect.consumed && (isDone(effect) || isUnknown(effect, () => false)) && !this.#isHeld(effect.step.id))
-    const untold = this.#ledger.allStanding().filter((effect) => isInDoubt(effect, () => false) && (effect.told !== 'unknown' || effect.superseded))
+    const untold = this.#ledger.allStanding().filter((effect) => (effect.superseded ? !effect.passed : isInDoubt(effect, () => false) && effect.told !== 'unknown'))
     return [...new Set([...unclaimed, ...untold])].filter(({ cause }) => cause !== 'skipped')
   }
 

@@ -111,7 +111,7 @@ export const doubt: readonly Mutant[] = [
     rule: 'R6',
     wrong: 'A run completes with an effect in doubt that was superseded, or given up by who asked for it, and nobody is told.',
     file: 'src/replay/unclaimed.ts',
-    edits: [{ from: "(effect.told !== 'unknown' || effect.superseded)", to: "effect.told === 'outcome'" }],
+    edits: [{ from: 'effect.superseded ? !effect.passed : isInDoubt', to: 'effect.superseded ? false : isInDoubt' }],
     caughtBy: { file: 'test/left-behind.test.ts', name: 'says so where it has no such tool' },
   },
   {

@@ -94,7 +94,7 @@ export const identity: readonly Mutant[] = [
     wrong: 'A request with tools may overlap another step of its branch, and nothing tells their continuations apart.',
     file: 'src/replay/refusal.ts',
     edits: [{ from: 'claim.model.tools.length > 0 && other)', to: 'claim.model.tools.length > 0 && other && other.claimedAt < 0)' }],
-    caughtBy: { file: 'test/side-by-side.test.ts', name: 'two loops with tools in one branch are refused at the second claim, and what the first did is kept (C16b)' },
+    caughtBy: { file: 'test/told-apart.test.ts', name: 'two loops with tools in one branch are refused at the second claim, and what the first did is kept (C16b)' },
   },
   {
     name: 'twin steps let through',
@@ -102,7 +102,7 @@ export const identity: readonly Mutant[] = [
     wrong: 'Two open steps of one name without key or input are not refused.',
     file: 'src/replay/refusal.ts',
     edits: [{ from: 'if (twin) return', to: 'if (twin && twin.claimedAt < 0) return' }],
-    caughtBy: { file: 'test/side-by-side.test.ts', name: 'steps of one name without key or input are refused when they overlap; with a key they are right (C16d)' },
+    caughtBy: { file: 'test/told-apart.test.ts', name: 'steps of one name without key or input are refused when they overlap; with a key they are right (C16d)' },
   },
   {
     name: 'steps of other code are let through',
@@ -110,7 +110,7 @@ export const identity: readonly Mutant[] = [
     wrong: 'A step that says nothing of what it asks for counts by its turn, although other code than that of the one before asks for it.',
     file: 'src/replay/refusal.ts',
     edits: [{ from: 'if (former === undefined || claim.follows!(former))', to: 'if (former === undefined || claim.follows)' }],
-    caughtBy: { file: 'test/side-by-side.test.ts', name: 'are refused where other code asks for the second one, although the first has ended: the loads may end in another order on resume' },
+    caughtBy: { file: 'test/told-apart.test.ts', name: 'are refused where other code asks for the second one, although the first has ended: the loads may end in another order on resume' },
   },
   {
     name: 'a branch key for all that come',
@@ -118,7 +118,7 @@ export const identity: readonly Mutant[] = [
     wrong: 'A branch of a key that other code has used before is the next one of it, whoever opens it.',
     file: 'src/replay/machine.ts',
     edits: [{ from: 'above.isOpenKey(place) || follows(former)) return undefined', to: 'above.isOpenKey(place) || !follows(place)) return undefined' }],
-    caughtBy: { file: 'test/side-by-side.test.ts', name: 'of a branch is refused to the second one, also where the first has ended: they may come in another order on resume' },
+    caughtBy: { file: 'test/told-apart.test.ts', name: 'of a branch is refused to the second one, also where the first has ended: they may come in another order on resume' },
   },
   {
     name: 'a step key for all that come',
@@ -126,7 +126,7 @@ export const identity: readonly Mutant[] = [
     wrong: 'A step without input whose key other code has used before is the next one of it, whoever asks.',
     file: 'src/replay/machine.ts',
     edits: [{ from: 'if (former !== undefined && claim.follows && ', to: 'if (former !== undefined && !claim.follows && ' }, { from: '!claim.follows(former)) return usedByOthers(', to: 'former) return usedByOthers(' }],
-    caughtBy: { file: 'test/side-by-side.test.ts', name: 'of a step is refused to the second one, also where the first has ended: they may come in another order on resume' },
+    caughtBy: { file: 'test/told-apart.test.ts', name: 'of a step is refused to the second one, also where the first has ended: they may come in another order on resume' },
   },
   {
     name: 'what the event loop wakes follows what was handed out',
@@ -134,7 +134,7 @@ export const identity: readonly Mutant[] = [
     wrong: 'Code that a timer or I/O wakes right after a result was handed out counts as going on from it.',
     file: 'src/run/delivery.ts',
     edits: [{ from: 'afterPromises(() => (this.#given = undefined))', to: 'void this.#around.clock.idle().then(() => (this.#given = undefined))' }],
-    caughtBy: { file: 'test/side-by-side.test.ts', name: 'are refused where other code is woken by the event loop right after the first was handed out' },
+    caughtBy: { file: 'test/told-apart.test.ts', name: 'are refused where other code is woken by the event loop right after the first was handed out' },
   },
   {
     name: 'branches share a line',

@@ -7,7 +7,7 @@ export const moved: readonly Mutant[] = [
     rule: 'R5',
     wrong: 'What was done under another branch key is done again under the new one.',
     file: 'src/replay/machine.ts',
-    edits: [{ from: '(effect) => policy.keyed ||', to: '(effect) => policy.keyed &&' }],
+    edits: [{ from: 'policy.keyed || effect.fingerprint === claim.fingerprint || isSilent(effect)', to: 'policy.keyed && effect.fingerprint === claim.fingerprint && isSilent(effect)' }],
     caughtBy: { file: 'test/moved.test.ts', name: 'is not made again without a question, where the key of its branch changed' },
   },
   {
@@ -16,8 +16,8 @@ export const moved: readonly Mutant[] = [
     wrong: 'A call that a recorded response asks for starts, although the same was done at another place.',
     file: 'src/replay/machine.ts',
     edits: [{
-      from: 'const { kind, fingerprint } = ticket.claim\n    return this.#unclaimed.of(',
-      to: 'const { kind, fingerprint } = ticket.claim\n    if (ticket.within.tickets.some((other) => other.ref.id === parentOf(ticket.ref.id) && other.record?.end)) return []\n    return this.#unclaimed.of(',
+      from: 'const elsewhere = this.#unclaimed.of(',
+      to: 'if (this.#branches.get(ref.branch)!.tickets.some((other) => other.ref.id === parentOf(ref.id) && other.record?.end)) return []\n    const elsewhere = this.#unclaimed.of(',
     }],
     caughtBy: { file: 'test/elsewhere.test.ts', name: 'is not made again without a decision, however often the run is resumed: from the main line to a branch' },
   },
@@ -34,7 +34,7 @@ export const moved: readonly Mutant[] = [
     rule: 'R5',
     wrong: 'Only what had happened when the drive began is looked for at another place.',
     file: 'src/replay/unclaimed.ts',
-    edits: [{ from: 'if (effect.superseded) continue', to: 'if (!isDone(effect)) continue' }],
+    edits: [{ from: 'if (!effect.superseded) add(', to: 'if (!effect.superseded && isDone(effect)) add(' }],
     caughtBy: { file: 'test/elsewhere.test.ts', name: 'is not made again when the outside world says that it is done' },
   },
   {
@@ -107,7 +107,7 @@ export const moved: readonly Mutant[] = [
     wrong: 'A payment that was made by a step without a key is made again when the step is given one.',
     file: 'src/replay/unclaimed.ts',
     edits: [{ from: "if (effect.step.kind === 'step') add(", to: "if (effect.step.kind === 'model') add(" }],
-    caughtBy: { file: 'test/elsewhere.test.ts', name: 'is not made again without a decision: without a key, then with one' },
+    caughtBy: { file: 'test/other-key.test.ts', name: 'is not made again without a decision: without a key, then with one' },
   },
   {
     name: 'reuse of any of several',

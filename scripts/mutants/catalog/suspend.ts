@@ -34,7 +34,7 @@ export const suspend: readonly Mutant[] = [
     rule: 'R10',
     wrong: 'What is asked for after the run has suspended fails, and the handler acts on that.',
     file: 'src/run/drive.ts',
-    edits: [{ from: 'if (this.#hasReturned) return this.#refuse(', to: 'if (this.#over) return this.#refuse(' }],
+    edits: [{ from: 'return this.#hasReturned ? this.refuse(', to: 'return this.#over ? this.refuse(' }],
     caughtBy: { file: 'test/owners.test.ts', name: 'what its handler still asks for never settles: nobody acts on an end that there was not (R10)' },
   },
   {

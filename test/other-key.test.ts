@@ -1,0 +1,117 @@
+/** A step of the handler that has another key than it had when it was made (R5). */
+import { describe, expect, it } from 'vitest'
+import { createRunner, defineAgent, memoryStore, type Outcome, type Run } from '../src/index.ts'
+import { later, mortal } from './support/crash.ts'
+import { failingOnce } from './support/failing-once.ts'
+
+const quick = { idleMs: 5, replayHoldMs: 20 }
+
+/** The step that a suspended run waits with. */
+function waitingIn(outcome: Outcome): string {
+  const reason = outcome.status === 'suspended' ? outcome.reasons[0] : undefined
+  if (!reason || !('step' in reason)) throw new Error(`it does not wait with a step: ${JSON.stringify(outcome)}`)
+  return reason.step
+}
+
+describe('a step that was made, and is given a key, or loses the one that it has, after a deploy', () => {
+  it.each<[string, object, object]>([
+    ['without a key, then with one', {}, { key: 'ada' }],
+    ['with a key, then without one', { key: 'ada' }, {}],
+    ['with an input, and then a key besides', { input: 7 }, { input: 7, key: 'ada' }],
+  ])('is not made again without a decision: %s', async (_, before, after) => {
+    const paid: string[] = []
+    const fail = failingOnce()
+    let options = before
+    const agent = defineAgent('a', async (run) => {
+      const told = await run.step('pay', options, () => (paid.push('A'), 'paid A'))
+      fail()
+      return told
+    })
+    const runner = createRunner({ agents: [agent], store: memoryStore(), ...quick })
+    await expect(runner.run(agent, 1, { runId: 'r' })).rejects.toThrow(/later/)
+    options = after
+    const outcome = await runner.resume('r')
+    expect(outcome).toMatchObject({ status: 'suspended', reasons: [{ type: 'repeat' }] })
+    expect(await runner.resolve('r', waitingIn(outcome), 'reuse', { resume: true })).toEqual({ status: 'completed', result: 'paid A' })
+    expect(paid).toEqual(['A'])
+  })
+
+  const input = { input: 7 }
+  it.each<[string, object, object]>([
+    ['a key', {}, { key: 'ada' }],
+    ['a key and an input', {}, { key: 'ada', ...input }],
+    ['a key besides its input', input, { key: 'ada', ...input }],
+    ['a key in place of its input', input, { key: 'ada' }],
+    ['no key any more', { key: 'ada' }, {}],
+  ])('is asked about where nobody knows whether it was made: %s', async (_, before, after) => {
+    const paid: string[] = []
+    let options = before
+    const agent = defineAgent('a', (run) => run.step('pay', options, () => (paid.push('A'), 'paid A')))
+    const store = memoryStore()
+    const dying = mortal(store)
+    const died = dying.killAt(/"step-ended".*"name":"pay"/)
+    void createRunner({ agents: [agent], store: dying.store, ...quick }).run(agent, 1, { runId: 'r' })
+    await died
+    options = after
+    const runner = createRunner({ agents: [agent], store, clock: later(), ...quick })
+    for (let i = 0; i < 2; i++) expect(await runner.resume('r')).toMatchObject({ status: 'suspended', reasons: [{ type: 'in-doubt', choices: ['rerun', 'skip', 'result'] }] })
+    expect(await runner.resolve('r', waitingIn(await runner.resume('r')), { result: 'by hand' }, { resume: true })).toEqual({ status: 'completed', result: 'by hand' })
+    expect(paid).toEqual(['A'])
+  })
+
+  it('is asked about where what stands before it is another one, too', async () => {
+    const paid: string[] = []
+    const agent = defineAgent('a', async (run) => {
+      const isNew = run.attempt > 1
+      await run.read('price', { input: isNew ? 'new' : 'old' }, () => 80)
+      await run.step('pay', isNew ? { key: 'ada' } : {}, () => paid.push('A'))
+      if (!isNew) throw new Error('later')
+    })
+    const runner = createRunner({ agents: [agent], store: memoryStore(), ...quick })
+    await expect(runner.run(agent, 1, { runId: 'r' })).rejects.toThrow(/later/)
+    expect(await runner.resume('r')).toMatchObject({ status: 'suspended', reasons: [{ type: 'repeat', effects: ['1'] }] })
+    expect(paid).toEqual(['A'])
+  })
+
+  it.each<[string, (run: Run, who: string, pay: () => string) => Promise<unknown>]>([
+    ['a key and an input', (run, who, pay) => run.step('pay', { key: who, input: who }, pay)],
+    ['a branch and an input', (run, who, pay) => run.branch(who, () => run.step('pay', { input: who }, pay))],
+  ])('is asked about where a loop that was refused is mended by %s', async (_, mended) => {
+    const paid: string[] = []
+    let isMended = false
+    const agent = defineAgent('a', async (run) => {
+      const first = Promise.withResolvers<void>()
+      return Promise.all(['ada', 'bob'].map(async (who) => {
+        const pay = (): string => (paid.push(who), `paid ${who}`)
+        if (who === 'bob' && !isMended) await first.promise
+        await new Promise(setImmediate)
+        const told = await (isMended ? mended(run, who, pay) : run.step('pay', pay))
+        first.resolve()
+        return told
+      }))
+    })
+    const runner = createRunner({ agents: [agent], store: memoryStore(), ...quick })
+    await expect(runner.run(agent, 1, { runId: 'r' })).rejects.toMatchObject({ code: 'AMBIGUOUS_STEP' })
+    isMended = true
+    const outcome = await runner.resume('r')
+    expect(outcome).toMatchObject({ status: 'suspended', reasons: [{ type: 'repeat', effects: ['0'] }, { type: 'repeat', effects: ['0'] }] })
+    expect(paid).toEqual(['ada'])
+  })
+
+  it('runs at once where it is another one: what has no key is still asked for in its place', async () => {
+    const paid: string[] = []
+    const fail = failingOnce()
+    let isNew = false
+    const agent = defineAgent('a', async (run) => {
+      const more = isNew ? run.step('pay', { key: 'bob' }, () => paid.push('B')) : undefined
+      await run.step('pay', () => paid.push('A'))
+      await more
+      fail()
+    })
+    const runner = createRunner({ agents: [agent], store: memoryStore(), ...quick })
+    await expect(runner.run(agent, 1, { runId: 'r' })).rejects.toThrow(/later/)
+    isNew = true
+    expect(await runner.resume('r')).toMatchObject({ status: 'completed' })
+    expect(paid).toEqual(['A', 'B'])
+  })
+})
