@@ -185,6 +185,28 @@ describe('a key that two lines of work use', () => {
     expect(charged).toEqual([1])
   })
 
+  it('may be used again behind all that used it, whoever did: two rounds of a pool over the same customers', async () => {
+    const charged: string[] = []
+    /** Two at a time; the slower one of each round ends last. */
+    const round = async (run: Run, name: string): Promise<void> => {
+      const left = ['ada', 'bob', 'cy']
+      const worker = async (): Promise<void> => {
+        for (let who = left.shift(); who; who = left.shift()) {
+          await run.branch(who, async () => {
+            if (who === 'ada') await load(20)
+            await run.step(name, { key: 'k' }, () => charged.push(`${name} ${who}`))
+          })
+        }
+      }
+      await Promise.all([worker(), worker()])
+    }
+    expect(await drive(async (run) => {
+      await round(run, 'order')
+      await round(run, 'charge')
+    })).toMatchObject({ status: 'completed' })
+    expect(charged.toSorted()).toEqual(['charge ada', 'charge bob', 'charge cy', 'order ada', 'order bob', 'order cy'])
+  })
+
   it.each(Object.entries(USES))('%s may be used again by code that goes on from there', async (_, use) => {
     const charged: number[] = []
     const once = async (run: Run, i: number) => (await Promise.resolve(), use(run, () => charged.push(i)))

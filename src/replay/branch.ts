@@ -40,7 +40,7 @@ export class Branch {
   /** By what is asked, how often it was. */
   readonly #asks = new Map<string, number>()
   /** By place, how often it was opened, whether it is open, and the last that was opened there and says nothing more of itself. */
-  readonly #keyed = new Map<string, { count: number; open: boolean; last?: string }>()
+  readonly #keyed = new Map<string, { count: number; open: boolean; last?: Ticket | Branch }>()
   /** By call id, the calls of each response that were not claimed, the newest response last. */
   readonly #asked = new Map<string, Asked[][]>()
   /** By call id, the call that was claimed last. */
@@ -48,7 +48,7 @@ export class Branch {
   /** By conversation, the response that led to effects. */
   readonly #effectful = new Map<string, string>()
   /** By kind and name, the step that says nothing of what it asks and was asked for last. */
-  readonly #blind = new Map<string, string>()
+  readonly #blind = new Map<string, Ticket>()
   /** A call was made in it that no response had asked for. */
   hasUnasked = false
   /** A result was seen in it of a call that was asked for and never made through its step. */
@@ -60,7 +60,8 @@ export class Branch {
    * before: a record from before that position may depend on the other one. 0: all are the same.
    */
   changedAt: number
-  ended = false
+  /** When it ended, in events of the machine; 0: it is open. */
+  endedAt = 0
 
   constructor(path: string, history: History, { parent, place, openedAt }: Pick<Branch, 'parent' | 'place' | 'openedAt'>) {
     this.path = path
@@ -103,12 +104,12 @@ export class Branch {
 
   /** Nothing more can be asked for in it: it has ended, or what it stands in. A step that was asked for in a branch goes on behind the branch's end, with all that is inside of it (B10). */
   get isOver(): boolean {
-    return this.ended || (this.parent !== undefined && (this.#isInside ? this.parent.isAbandoned : this.parent.isOver))
+    return this.endedAt > 0 || (this.parent !== undefined && (this.#isInside ? this.parent.isAbandoned : this.parent.isOver))
   }
 
   /** A step around it has ended: nobody waits for what was asked for in it. */
   get isAbandoned(): boolean {
-    return (this.ended && this.#isInside) || (this.parent?.isAbandoned ?? false)
+    return (this.endedAt > 0 && this.#isInside) || (this.parent?.isAbandoned ?? false)
   }
 
   /** The numbers that the step with the number that was just claimed overlaps so far. Those that are open overlap it from now on. */
@@ -196,12 +197,12 @@ export class Branch {
   }
 
   /** The step of this kind and name that was asked for last in this drive, and says nothing of what it asks. */
-  newestBlind({ kind, name }: Claim): string | undefined {
+  newestBlind({ kind, name }: Claim): Ticket | undefined {
     return this.#blind.get(`${kind} ${name}`)
   }
 
-  noteBlind({ id, kind, name }: Ticket['ref']): void {
-    this.#blind.set(`${kind} ${name}`, id)
+  noteBlind(ticket: Ticket): void {
+    this.#blind.set(`${ticket.ref.kind} ${ticket.ref.name}`, ticket)
   }
 
   /** Whether the branch has a record of the conversation in this configuration. */
@@ -240,12 +241,12 @@ export class Branch {
     this.#keyed.set(place, { count: this.occurrenceOf(place) + 1, open: true })
   }
 
-  /** What says nothing of itself and was opened last in a place, by its id. */
-  noteBlindly(place: string, id: string): void {
-    this.#keyed.get(place)!.last = id
+  /** What says nothing of itself and was opened last in a place. */
+  noteBlindly(place: string, opened: Ticket | Branch): void {
+    this.#keyed.get(place)!.last = opened
   }
 
-  lastBlindly(place: string): string | undefined {
+  lastBlindly(place: string): Ticket | Branch | undefined {
     return this.#keyed.get(place)?.last
   }
 

@@ -49,8 +49,10 @@ export interface Claim {
   /** It says what it asks for: a step without input can only be told by its place, or by its key. */
   readonly hasInput: boolean
   readonly model?: ModelClaim
-  /** Whether the code that asks has asked for that step itself, before: it is not a line of work beside it. Absent: nobody knows. */
-  readonly follows?: (step: string) => boolean
+  /** Whether the code that asks has asked for that step or branch itself, before: it is not a line of work beside it. Absent: nobody knows. */
+  readonly follows?: (id: string) => boolean
+  /** What had ended by then, in events of the machine, came before it, whoever had asked for it. */
+  readonly seen?: number
   /** It has effects and is not idempotent. */
   readonly effect?: EffectRef & { readonly policy: EffectPolicy }
 }

@@ -14,7 +14,7 @@ import { approved, isWithin, keyed, MAIN, numbered, parentOf } from './identity.
 import { asksTheSame, matchNumbered } from './match.ts'
 import { Order, type Next } from './order.ts'
 import { divergenceReason } from './reason.ts'
-import { ambiguity, REFUSED, repeatedCall, usedByOthers, type Refusal } from './refusal.ts'
+import { ambiguity, comesAfter, REFUSED, repeatedCall, usedByOthers, type Refusal } from './refusal.ts'
 import { Unclaimed } from './unclaimed.ts'
 import { warningsOf } from './warning.ts'
 
@@ -38,6 +38,11 @@ export class Machine {
     this.#order = new Order(history.expected())
     this.#unclaimed = new Unclaimed(history.ledger)
     this.#branches.set(MAIN, new Branch(MAIN, history, { parent: undefined, place: undefined, openedAt: 0 }))
+  }
+
+  /** Counts claims, results handed out, branches opened and ended. */
+  get now(): number {
+    return this.#event
   }
 
   /** How many records can still be asked for: 0 when nothing is left to replay. */
@@ -73,33 +78,33 @@ export class Machine {
     const above = this.#branches.get(parent)
     const isInside = 'step' in as
     if (!above || (isInside ? above.isAbandoned : above.isOver)) return undefined
-    const place = isInside ? undefined : keyed(parent, 'b', as.key, undefined, 0)
     let path: string
+    const place = isInside ? undefined : keyed(parent, 'b', as.key, undefined, 0)
     if (isInside) path = as.step
     else {
       if (above.isOpenKey(place!)) return undefined
       path = this.#history.current(keyed(parent, 'b', as.key, undefined, above.occurrenceOf(place!)))
       above.openKey(place!)
-      above.noteBlindly(place!, path)
     }
     const branch = new Branch(path, this.#history, { parent: above, place, openedAt: ++this.#event })
+    if (!isInside) above.noteBlindly(place!, branch)
     this.#branches.set(path, branch)
     return branch
   }
 
   /** Why a branch of this key must not be opened now: it was before, by code that this code does not follow, and nothing is recorded of this one. */
-  openedByOthers(parent: string, key: string, follows: (step: string) => boolean): Refusal | undefined {
+  openedByOthers(parent: string, key: string, by: Pick<Claim, 'follows' | 'seen'>): Refusal | undefined {
     const above = this.#branches.get(parent)
     const place = keyed(parent, 'b', key, undefined, 0)
     const former = above?.lastBlindly(place)
-    if (!above || former === undefined || above.isOpenKey(place) || follows(former)) return undefined
+    if (!above || former === undefined || above.isOpenKey(place) || comesAfter(by, former)) return undefined
     const next = this.#history.current(keyed(parent, 'b', key, undefined, above.occurrenceOf(place)))
     return this.#history.hasInside(next) ? undefined : usedByOthers(`the key "${key}" of a branch`, former)
   }
 
   /** Ends this branch, and not one of its path that a later try of what it stands in has opened since. Once: another one of its key may be open by then. */
   closeBranch(branch: Branch): void {
-    branch.ended = true
+    branch.endedAt = ++this.#event
     const { parent, place } = branch
     if (!parent) return
     parent.changedAt = Math.max(parent.changedAt, branch.changedAt)
@@ -136,7 +141,6 @@ export class Machine {
     return effect !== undefined && this.#unclaimed.has(effect)
   }
 
-  /** What the run leaves behind, where it ends now. */
   leftBehind = (): readonly Effect[] => this.#unclaimed.left()
 
   /** Effects that nobody has asked for, and that the call may be: it asks for the very same (a step without input has not said what), or may stand in a step that does. */
@@ -270,10 +274,10 @@ export class Machine {
     }
     const place = keyed(branch.path, typeOf(claim), claim.name, key, branch.occurrenceOf(first))
     const former = claim.hasInput || this.#recordAt(place) ? undefined : branch.lastBlindly(first)
-    if (former !== undefined && claim.follows && !claim.follows(former)) return usedByOthers(`the key "${key}" of ${claim.kind} "${claim.name}"`, former)
+    if (former !== undefined && !comesAfter(claim, former)) return usedByOthers(`the key "${key}" of ${claim.kind} "${claim.name}"`, former)
     branch.openKey(first)
     const verdict = this.#claimPlace(branch, claim, place)
-    if (verdict.type !== 'refuse' && !claim.hasInput) branch.noteBlindly(first, verdict.ticket.ref.id)
+    if (verdict.type !== 'refuse' && !claim.hasInput) branch.noteBlindly(first, verdict.ticket)
     return verdict
   }
 
@@ -328,7 +332,7 @@ export class Machine {
       ref, within: branch, claim, carriesOn: claim.model?.carriesOn, occurrence, ...branch.overlap(ref.slot), hadInside: ref.kind !== 'model' && this.#history.hasInside(ref.id), changedAt: isBlind(claim) ? branch.changedAt : 0, claimedAt: ++this.#event, record, seq: 0, deliveredAt: 0,
     }
     branch.open.add(ticket)
-    if (isBlind(claim)) branch.noteBlind(ref)
+    if (isBlind(claim)) branch.noteBlind(ticket)
     branch.tickets.push(ticket)
     this.#unclaimed.settle(ticket)
     return ticket

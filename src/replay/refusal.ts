@@ -26,21 +26,29 @@ export function ambiguity(branch: Branch, claim: Claim, slot: number | undefined
   if (slot === undefined || claim.kind === 'model' || (claim.place.type === 'call' && branch.isInsideCall)) return undefined
   const twin = open.find((t) => t.ref.slot !== undefined && t.ref.kind === claim.kind && t.ref.name === claim.name && t.claim.fingerprint === claim.fingerprint)
   if (twin) return { type: 'refuse', code: 'AMBIGUOUS_STEP', message: `two steps "${claim.name}" that ask for the same are open in one branch`, advice: REFUSED.ambiguous }
-  const former = isBlind(claim) && claim.follows ? branch.newestBlind(claim) : undefined
-  if (former === undefined || claim.follows!(former)) return undefined
+  const former = isBlind(claim) ? branch.newestBlind(claim) : undefined
+  if (former === undefined || comesAfter(claim, former)) return undefined
   return {
     type: 'refuse', code: 'AMBIGUOUS_STEP', advice: REFUSED.blind,
-    message: `${claim.kind} "${claim.name}" was asked for before (${former}), by other code of its branch than asks for it now, and says nothing of what it asks: ${WHY}`,
+    message: `${claim.kind} "${claim.name}" was asked for before (${former.ref.id}), by other code of its branch than asks for it now, and says nothing of what it asks: ${WHY}`,
   }
 }
+
+/** Whether the code that asks comes after the former on resume, too: it has asked for that itself, or goes on from something that ended after it. Nobody knows of code that has left its context. */
+export const comesAfter = ({ follows, seen = 0 }: Pick<Claim, 'follows' | 'seen'>, former: Ticket | Branch): boolean => {
+  const endedAt = 'ref' in former ? former.deliveredAt : former.endedAt
+  return !follows || (endedAt > 0 && endedAt <= seen) || follows(idOf(former))
+}
+
+const idOf = (former: Ticket | Branch): string => ('ref' in former ? former.ref.id : former.path)
 
 /** Of code that runs beside other code, or waits in front of its step for something that no step records: to us they look alike. */
 const WHY = 'nobody can tell that they come in this order again (it runs beside that, or waits for something outside of steps before it asks)'
 
 /** What is known by a key and says nothing more of itself is told by its turn, where the key is used again: by code that follows what used it before (R1). */
-export const usedByOthers = (what: string, former: string): Refusal => ({
+export const usedByOthers = (what: string, former: Ticket | Branch): Refusal => ({
   type: 'refuse', code: 'AMBIGUOUS_STEP', advice: REFUSED.key,
-  message: `${what} was used before (${former}), by other code of its branch than uses it now: ${WHY}`,
+  message: `${what} was used before (${idOf(former)}), by other code of its branch than uses it now: ${WHY}`,
 })
 
 /**

@@ -22,10 +22,12 @@ export interface Context {
   readonly request?: string
 }
 
-/** A step that was asked for, and those that the code that asked had asked for, or been given, before. */
+/** A step or branch that was asked for, and those that the code that asked had asked for before. */
 export interface Asked {
-  readonly step: string
+  readonly id: string
   readonly before: readonly Asked[]
+  /** Up to here, in events of the machine, all that had ended came before it. */
+  readonly seen: number
 }
 
 export interface Line {
@@ -45,17 +47,19 @@ export const currentContext = (): Context | undefined => shared.storage.getStore
 
 export const inContext = <T>(context: Context, fn: () => T): T => shared.storage.run(context, fn)
 
-/** Code that goes on from here has asked for this step; what runs beside it has not. `given`: the step whose result was handed out right before. */
-export function rememberAsked(step: string, given: Asked | undefined): Asked {
+/** Code that goes on from here has asked for this step or branch; what runs beside it has not. `seen`: the code goes on from what ended then; 0: nobody knows from what. */
+export function rememberAsked(id: string, seen: number): Asked {
   const context = currentContext()
-  const asked = { step, before: originsOf(context, given) }
+  const asked = { id, ...knownIn(context, seen) }
   if (context?.line) context.line.asked = asked
   else if (context) shared.storage.enterWith({ ...context, asked })
   return asked
 }
 
-const originsOf = (context: Context | undefined, given: Asked | undefined): Asked[] =>
-  [...new Set([context?.line?.asked, context?.asked, given].filter((each) => each !== undefined))]
+function knownIn(context: Context | undefined, seen: number): Pick<Asked, 'before' | 'seen'> {
+  const before = [...new Set([context?.line?.asked, context?.asked].filter((each) => each !== undefined))]
+  return { before, seen: Math.max(seen, ...before.map((each) => each.seen)) }
+}
 
 /** Calls what calls other code again and again, a generator's body say: what that asks for follows what it has asked for before. */
 export function asOneLine<T>(fn: () => T): T {
@@ -63,21 +67,25 @@ export function asOneLine<T>(fn: () => T): T {
   return context ? inContext({ ...context, line: { asked: undefined } }, fn) : fn()
 }
 
-/**
- * Says whether the code of this context follows a step: has asked for it, or goes on from what was handed out right before (`given`), whose
- * code has. Made here: it is kept with its claim, and must keep nothing else.
- */
-export function followerOf(context: Context, given: Asked | undefined): { readonly follows: (step: string) => boolean } {
-  const origins = originsOf(context, given)
-  return { follows: (step) => isAmong(step, origins) }
+/** What the code of this context comes after. Made here: it is kept with its claim, and must keep nothing else. */
+export interface Follower {
+  /** It has asked for that step or branch itself. */
+  readonly follows: (id: string) => boolean
+  /** It goes on from what ended here, in events of the machine, or has before: what had ended by then comes before it on resume, too, since results are handed out in the order of their records (R4). */
+  readonly seen: number
+}
+
+export function followerOf(context: Context, now: number): Follower {
+  const { before, seen } = knownIn(context, now)
+  return { follows: (id) => isAmong(id, before), seen }
 }
 
 /** The nearest first: in a line of work it is found at once. */
-function isAmong(step: string, origins: readonly Asked[]): boolean {
-  const seen = new Set(origins)
+function isAmong(id: string, before: readonly Asked[]): boolean {
+  const seen = new Set(before)
   for (const each of seen) {
-    if (each.step === step) return true
-    for (const before of each.before) seen.add(before)
+    if (each.id === id) return true
+    for (const earlier of each.before) seen.add(earlier)
   }
   return false
 }

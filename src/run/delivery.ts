@@ -2,14 +2,8 @@
 import { afterPromises, type Clock } from '../core/clock.ts'
 import type { Ticket } from '../replay/claim.ts'
 import type { Machine } from '../replay/machine.ts'
-import { rememberAsked, type Asked } from './current.ts'
+import { rememberAsked } from './current.ts'
 import type { Ended } from './drive-end.ts'
-
-interface Caller {
-  readonly give: (ended: Ended) => void
-  /** What the step follows, until its result is handed out. */
-  readonly asked: Asked | undefined
-}
 
 interface Surroundings {
   readonly machine: Machine
@@ -24,9 +18,9 @@ interface Surroundings {
 export class Delivery {
   readonly #around: Surroundings
   readonly #ends = new Map<Ticket, Ended>()
-  readonly #callers = new Map<Ticket, Caller>()
-  /** What was handed out last, until all promises have gone on: what is asked for meanwhile goes on from it. */
-  #given: Asked | undefined
+  readonly #callers = new Map<Ticket, (ended: Ended) => void>()
+  /** When something was handed out or a branch has ended, until all promises have gone on: what is asked for meanwhile goes on from it; 0: by now something else may go on. */
+  #seen = 0
   #isRunning = false
   #poke: () => void = () => {}
 
@@ -34,13 +28,14 @@ export class Delivery {
     this.#around = around
   }
 
-  get given(): Asked | undefined {
-    return this.#given
+  get seen(): number {
+    return this.#seen
   }
 
-  /** A branch has ended: what goes on from it follows the branch, too. */
-  goOnFrom(asked: Asked): void {
-    this.#goOnFrom(this.#given ? { step: asked.step, before: [asked, this.#given] } : asked)
+  /** What is asked for now, before any timer or I/O goes on, goes on from what has just ended. */
+  goOn(): void {
+    this.#seen = this.#around.machine.now
+    afterPromises(() => (this.#seen = 0))
   }
 
   /** The steps whose callers still wait. */
@@ -50,8 +45,8 @@ export class Delivery {
 
   /** Resolves to the end of the step when its turn has come. `isOurs`: the code that asks is of this drive. */
   turnOf(ticket: Ticket, isOurs: boolean): Promise<Ended> {
-    const asked = isOurs ? rememberAsked(ticket.ref.id, this.#given) : undefined
-    return new Promise((give) => this.#callers.set(ticket, { give, asked }))
+    if (isOurs) rememberAsked(ticket.ref.id, this.#seen)
+    return new Promise((give) => this.#callers.set(ticket, give))
   }
 
   /** A step has its end. */
@@ -91,17 +86,12 @@ export class Delivery {
   }
 
   #handOut(ticket: Ticket): void {
-    const { give, asked } = this.#callers.get(ticket)!
+    const give = this.#callers.get(ticket)!
     const ended = this.#ends.get(ticket)!
     this.#callers.delete(ticket)
     this.#ends.delete(ticket)
-    this.#goOnFrom(asked)
+    this.goOn()
     give(ended)
-  }
-
-  #goOnFrom(asked: Asked | undefined): void {
-    this.#given = asked
-    afterPromises(() => (this.#given = undefined))
   }
 
   /** Waits until something is claimed or ended, at most `ms`. */

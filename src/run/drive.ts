@@ -14,7 +14,7 @@ import type { Refusal } from '../replay/refusal.ts'
 import { withdraw } from './approval.ts'
 import type { Attempt, Delayed } from './attempt.ts'
 import { Blame } from './blame.ts'
-import { currentContext, followerOf, inContext, type Asked } from './current.ts'
+import { currentContext, followerOf, inContext } from './current.ts'
 import { Delivery } from './delivery.ts'
 import type { DriveEnd, Ended } from './drive-end.ts'
 import { performLive } from './live.ts'
@@ -97,14 +97,14 @@ export class Drive {
     return this.#ending.promise
   }
 
-  /** What the code that goes on now follows, besides what it has asked for itself. */
-  get given(): Asked | undefined {
-    return this.#delivery.given
+  /** What the code that goes on now comes after, besides what it has asked for itself: see {@link Delivery}. */
+  get seen(): number {
+    return this.#delivery.seen
   }
 
-  /** What goes on when a branch has ended follows the branch. */
-  goOnFrom(branch: Asked): void {
-    this.#delivery.goOnFrom(branch)
+  /** A branch has ended: what goes on from there comes after it. */
+  goOn(): void {
+    this.#delivery.goOn()
   }
 
   /** Asks for a step. The claim is made before this returns. */
@@ -116,7 +116,7 @@ export class Drive {
       return this.#hasReturned ? this.refuse(afterTheEnd(spec.label), spec.claim.branch) : this.#neverIn(spec.claim.branch)
     }
     this.#disarmIdle()
-    const here = context?.drive === this ? followerOf(context, this.#delivery.given) : {}
+    const here = context?.drive === this ? followerOf(context, this.seen) : {}
     const verdict = refusedIn(spec.label, context) ?? this.machine.claim({ ...spec.claim, ...here })
     if (verdict.type === 'refuse') {
       this.#watch()

@@ -109,15 +109,23 @@ export const identity: readonly Mutant[] = [
     rule: 'R1',
     wrong: 'A step that says nothing of what it asks for counts by its turn, although other code than that of the one before asks for it.',
     file: 'src/replay/refusal.ts',
-    edits: [{ from: 'if (former === undefined || claim.follows!(former))', to: 'if (former === undefined || claim.follows)' }],
+    edits: [{ from: 'if (former === undefined || comesAfter(claim, former))', to: 'if (former === undefined || claim.follows)' }],
     caughtBy: { file: 'test/told-apart.test.ts', name: 'are refused where other code asks for the second one, although the first has ended: the loads may end in another order on resume' },
+  },
+  {
+    name: 'behind the last one only',
+    rule: 'R1',
+    wrong: 'What goes on when several lines of work have ended comes after the last of them only.',
+    file: 'src/replay/refusal.ts',
+    edits: [{ from: '(endedAt > 0 && endedAt <= seen)', to: '(endedAt > 0 && endedAt === seen)' }],
+    caughtBy: { file: 'test/told-apart.test.ts', name: 'may be used again behind all that used it, whoever did: two rounds of a pool over the same customers' },
   },
   {
     name: 'a branch key for all that come',
     rule: 'R1',
     wrong: 'A branch of a key that other code has used before is the next one of it, whoever opens it.',
     file: 'src/replay/machine.ts',
-    edits: [{ from: 'above.isOpenKey(place) || follows(former)) return undefined', to: 'above.isOpenKey(place) || !follows(place)) return undefined' }],
+    edits: [{ from: 'above.isOpenKey(place) || comesAfter(by, former)) return undefined', to: 'above.isOpenKey(place) || by) return undefined' }],
     caughtBy: { file: 'test/told-apart.test.ts', name: 'of a branch is refused to the second one, also where the first has ended: they may come in another order on resume' },
   },
   {
@@ -125,7 +133,7 @@ export const identity: readonly Mutant[] = [
     rule: 'R1',
     wrong: 'A step without input whose key other code has used before is the next one of it, whoever asks.',
     file: 'src/replay/machine.ts',
-    edits: [{ from: 'if (former !== undefined && claim.follows && ', to: 'if (former !== undefined && !claim.follows && ' }, { from: '!claim.follows(former)) return usedByOthers(', to: 'former) return usedByOthers(' }],
+    edits: [{ from: 'if (former !== undefined && !comesAfter(claim, former)) return usedByOthers(', to: 'if (former !== undefined && !claim) return usedByOthers(' }],
     caughtBy: { file: 'test/told-apart.test.ts', name: 'of a step is refused to the second one, also where the first has ended: they may come in another order on resume' },
   },
   {
@@ -133,7 +141,7 @@ export const identity: readonly Mutant[] = [
     rule: 'R1',
     wrong: 'Code that a timer or I/O wakes right after a result was handed out counts as going on from it.',
     file: 'src/run/delivery.ts',
-    edits: [{ from: 'afterPromises(() => (this.#given = undefined))', to: 'void this.#around.clock.idle().then(() => (this.#given = undefined))' }],
+    edits: [{ from: 'afterPromises(() => (this.#seen = 0))', to: 'void this.#around.clock.idle().then(() => (this.#seen = 0))' }],
     caughtBy: { file: 'test/told-apart.test.ts', name: 'are refused where other code is woken by the event loop right after the first was handed out' },
   },
   {
@@ -149,7 +157,7 @@ export const identity: readonly Mutant[] = [
     rule: 'R1',
     wrong: 'The end of a branch of an abandoned try ends the one that a later try has opened at the same place.',
     file: 'src/replay/machine.ts',
-    edits: [{ from: 'branch.ended = true\n    const { parent, place }', to: 'this.#branches.get(branch.path)!.ended = true\n    const { parent, place }' }],
+    edits: [{ from: 'branch.endedAt = ++this.#event\n    const { parent, place }', to: 'this.#branches.get(branch.path)!.endedAt = ++this.#event\n    const { parent, place }' }],
     caughtBy: { file: 'src/replay/machine-branches.test.ts', name: 'not of one that a later try of what it stands in has opened: the end of an earlier one is its own' },
   },
   {

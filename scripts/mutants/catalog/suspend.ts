@@ -90,7 +90,15 @@ export const suspend: readonly Mutant[] = [
     rule: 'R10',
     wrong: 'What was asked for in a branch of the handler is dropped when that ends, and a doubt with it: the run completes.',
     file: 'src/replay/branch.ts',
-    edits: [{ from: 'return (this.ended && this.#isInside) ||', to: 'return this.ended ||' }],
+    edits: [{ from: 'return (this.endedAt > 0 && this.#isInside) ||', to: 'return this.endedAt > 0 ||' }],
     caughtBy: { file: 'test/side-by-side.test.ts', name: 'a doubt in a branch that has ended is asked about until it is settled' },
+  },
+  {
+    name: 'a refusal that the program swallows',
+    rule: 'R1',
+    wrong: 'What cannot be told apart is an error like any other: a loop, a model or a catch goes on without what was asked for.',
+    file: 'src/run/drive.ts',
+    edits: [{ from: "if (code !== 'AMBIGUOUS_STEP') return", to: 'if (code) return' }],
+    caughtBy: { file: 'test/told-apart.test.ts', name: 'ends the run, and is not lost in a callback of the loop' },
   },
 ]
