@@ -174,6 +174,26 @@ describe.each(STORES)('in a $kind store', ({ make }) => {
     await expectHidden()
   })
 
+  it.each(['approve', 'deny'] as const)('a secret in who answers, and why, is stored and shown by its name when somebody says %s', async (say) => {
+    const events: StampedEvent[] = []
+    const agent = defineAgent('a', async (run: Run) => {
+      const tools = run.tools({ refund: tool({ inputSchema: z.object({}), execute: async () => 'paid' }) }, { refund: { approval: true } })
+      await generateText({ model: run.model(testModel((turn) => (turn === 0 ? { calls: [{ id: 'c1', tool: 'refund', input: {} }] } : { text: 'done' }))), tools, prompt: 'go', stopWhen: isStepCount(3) })
+    })
+    const runner = createRunner({ agents: [agent], store: place.open(), secrets: { KEY }, redact: [/\S+@\S+/], ...quick, onEvent: (event) => events.push(event) })
+    await runner.run(agent, {}, { runId: 'r' })
+    const by = `ada@example.com with ${KEY}`
+    if (say === 'approve') await runner.approve('r', '0/c:c1', { by })
+    else await runner.deny('r', '0/c:c1', { by, reason: `not with ${KEY}` })
+    await expectHidden()
+    expect(await runner.resume('r')).toMatchObject({ status: 'completed' })
+    await expectHidden()
+    const shown = JSON.stringify([events, await runner.history('r')])
+    expect(shown.match(/"by":"\[redacted\] with \{\{secret:KEY\}\}"/g)).toHaveLength(2)
+    expect(shown).not.toMatch(/sk_live|ada@/)
+    await runner.close()
+  })
+
   it('a late result with a secret in it waits in the inbox by its name, and reaches the run whole', async () => {
     const late = Promise.withResolvers<object>()
     const agent = defineAgent('a', async (run) => run.step('pay', () => (run.attempt === 1 ? late.promise : { again: true })))

@@ -4,13 +4,16 @@ import { type JsonValue, setOwn } from './json.ts'
 import type { TextOf } from './secret-forms.ts'
 
 export interface Change {
-  /** For each encoded value; `field` is the record's name for it, such as `input` or `outcome.value`. */
+  /** For each encoded value; `field` is the record's way to it, such as `input`, `outcome.value` or `files.0.file`. */
   encoded(value: Encoded, field: string): Encoded
-  /** For each message and reason. */
+  /** For each text that somebody, or their code, has said: messages, reasons, and who answered. */
   text(text: string, field: string): string
 }
 
-const TEXTS: ReadonlySet<string> = new Set(['message', 'reason'])
+/** `by` is who answered here; of other records it is a word of the format. */
+const ANSWERS: ReadonlySet<unknown> = new Set(['approved', 'denied', 'approval-decided'])
+
+const isSaid = (key: string, { type }: Readonly<Record<string, unknown>>): boolean => key === 'message' || key === 'reason' || (key === 'by' && ANSWERS.has(type))
 
 /** The record with its data changed. What is not changed is shared. */
 export function changeData<R extends object>(record: R, change: Change): R {
@@ -19,14 +22,14 @@ export function changeData<R extends object>(record: R, change: Change): R {
 
 function changed(node: unknown, change: Change, field: string): unknown {
   if (typeof node !== 'object' || node === null) return node
-  if (Array.isArray(node)) return shared(node, node.map((item: unknown) => changed(item, change, field)))
+  const inside = (key: string | number): string => (field === '' ? String(key) : `${field}.${key}`)
+  if (Array.isArray(node)) return shared(node, node.map((item: unknown, i) => changed(item, change, inside(i))))
   if (isEncoded(node)) return change.encoded(node, field)
   const source = node as Readonly<Record<string, unknown>>
   const keys = Object.keys(source)
   const values = keys.map((key) => {
     const value = source[key]
-    const inside = field === '' ? key : `${field}.${key}`
-    return typeof value === 'string' && TEXTS.has(key) ? change.text(value, inside) : changed(value, change, inside)
+    return typeof value === 'string' && isSaid(key, source) ? change.text(value, inside(key)) : changed(value, change, inside(key))
   })
   if (keys.every((key, i) => values[i] === source[key])) return node
   const copy = {}

@@ -3,9 +3,9 @@ import { types } from 'node:util'
 import { shown } from '../core/shown.ts'
 import { HoldfastError } from '../errors.ts'
 import type { Placed } from './chain.ts'
-import { decode, encode, type Encoded } from './codec.ts'
+import { decode, encode } from './codec.ts'
 import { isDeeper, MAX_DEPTH, setOwn } from './json.ts'
-import { changeData } from './record-data.ts'
+import { type Change, changeData } from './record-data.ts'
 import type { Secrets } from './secrets.ts'
 import { shownInstance } from './shown-instance.ts'
 import type { RunRow } from './store.ts'
@@ -32,6 +32,10 @@ export class Redaction {
   /** How many names before a property its rules look at. */
   readonly #reach: number
   readonly #secrets: Secrets | undefined
+  readonly #change: Change = {
+    encoded: (value, field) => encode(this.#copy(decode(value), field.split('.'), new Map())),
+    text: (text, field) => this.#said(text, field.split('.')),
+  }
 
   private constructor(rules: readonly RedactRule[], secrets: Secrets | undefined) {
     this.#rules = rules
@@ -61,10 +65,10 @@ export class Redaction {
     return this.#safely(value, [])
   }
 
-  /** An event: its messages, result and error; it is told whatever they are. Ids are shown as they are: they are handed back, to resolve a step. */
+  /** An event: what was said in it, its result and error; it is told whatever they are. Ids are shown as they are: they are handed back, to resolve a step. */
   event<E extends object>(event: E): E {
     const { result, error, ...rest } = event as { readonly result?: unknown; readonly error?: unknown }
-    const masked = changeData(rest, { encoded: (value, field) => this.#encoded(value, field), text: (text, field) => this.#text(text, field.split('.')) })
+    const masked = changeData(rest, this.#change)
     return {
       ...masked,
       ...('result' in event && { result: this.#safely(result, ['result']) }),
@@ -72,20 +76,21 @@ export class Redaction {
     } as E
   }
 
-  /** Entries of a journal: their values and messages. */
+  /** Entries of a journal: their values, and what was said. */
   entries(entries: readonly Placed[]): Placed[] {
     return entries.map(({ seq, entry }) => {
-      const masked = changeData(entry, { encoded: (value, field) => this.#encoded(value, field), text: (text, field) => this.#text(text, field.split('.')) })
-      return { seq, entry: 'threadId' in masked && masked.threadId !== undefined ? { ...masked, threadId: this.#text(masked.threadId, ['threadId']) } : masked }
+      const masked = changeData(entry, this.#change)
+      return { seq, entry: 'threadId' in masked && masked.threadId !== undefined ? { ...masked, threadId: this.#said(masked.threadId, ['threadId']) } : masked }
     })
   }
 
-  #encoded(value: Encoded, field: string): Encoded {
-    return encode(this.#copy(decode(value), field.split('.'), new Map()))
+  /** A text of a record itself, which has a name as a property has. */
+  #said(text: string, path: Path): string {
+    return this.#isMasked(path) ? REDACTED : this.#text(text, path)
   }
 
   row(row: RunRow): RunRow {
-    return row.threadId === null ? row : { ...row, threadId: this.#text(row.threadId, ['threadId']) }
+    return row.threadId === null ? row : { ...row, threadId: this.#said(row.threadId, ['threadId']) }
   }
 
   #safely(value: unknown, path: Path): unknown {
