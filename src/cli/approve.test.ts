@@ -78,14 +78,46 @@ Then it goes on with
   })
 })
 
-describe('a secret in the arguments', () => {
-  beforeEach(() => void vi.stubEnv('FIXTURE_SECRET', 'sk_live_1234567890'))
+describe('a secret in what is said with the store alone', () => {
+  const SECRET = 'sk_live_1234567890'
+  const input = `{"amount":"${SECRET}"}`
+  beforeEach(async () => {
+    vi.stubEnv('FIXTURE_SECRET', SECRET)
+    await again(['run', 'gated', '--id', 'r-1', '--input', input, '--quiet', ...module])
+  })
+  const bytes = (): string => ['', '-wal'].map((end) => (existsSync(store + end) ? readFileSync(store + end, 'latin1') : '')).join('')
 
-  it('is not stored in the clear by an approval with the store alone', async () => {
-    await again(['run', 'gated', '--id', 'r-1', '--input', '{"amount":"sk_live_1234567890"}', '--quiet', ...module])
-    expect(await command(['approve', 'r-1', '0', '--input', '{"amount":"sk_live_1234567890"}', '--store', store])).toMatchObject({ code: 2, err: expect.stringContaining('SECRET_MISSING') })
-    expect(await again(['approve', 'r-1', '0', '--input', '{"amount":"sk_live_1234567890"}', '--resume', '--quiet', ...module])).toMatchObject({ code: 0 })
-    expect(made()).toBe('refund sk_live_1234567890\n')
-    expect(readFileSync(store, 'latin1')).not.toContain('sk_live_1234567890')
+  it.each([
+    ['approve --input', ['approve', 'r-1', '0', '--input', input], '--input'],
+    ['approve --by', ['approve', 'r-1', '0', '--by', `ada with ${SECRET}`], '--by'],
+    ['deny --reason', ['deny', 'r-1', '0', '--reason', `${SECRET} leaked`], '--reason'],
+    ['deny --by', ['deny', 'r-1', '0', '--reason', 'no', '--by', `ada with ${SECRET}`], '--by'],
+  ])('(%s) is refused until its value is given, and stored by its name then', async (_, argv, options) => {
+    const say = (secrets?: object): ReturnType<typeof command> => command([...argv, '--store', store], { env: secrets === undefined ? {} : { HOLDFAST_SECRETS: JSON.stringify(secrets) } })
+    expect(await say()).toMatchObject({ code: 2, out: '', err: expect.stringMatching(new RegExp(`SECRET_MISSING: run "r-1" has named secrets \\(TOKEN\\): one of them in ${options} would be stored in the clear[^]*HOLDFAST_SECRETS`)) })
+    expect(await say({ OTHER: SECRET })).toMatchObject({ code: 2, err: expect.stringMatching(/SECRET_MISSING: HOLDFAST_SECRETS does not give TOKEN/) })
+    expect(await say({ TOKEN: 'another-value', OTHER: SECRET })).toMatchObject({ code: 2, err: expect.stringMatching(/SECRET_MISSING: --[^]* OTHER of HOLDFAST_SECRETS/) })
+    expect(await say({ TOKEN: SECRET })).toMatchObject({ code: 0 })
+    expect(bytes()).not.toContain(SECRET)
+    const { out } = await command(['show', 'r-1', '--store', store])
+    expect(out).toContain('{{secret:TOKEN}}')
+    expect(out).not.toContain(SECRET)
+    expect(await again(['resume', 'r-1', '--quiet', ...module])).toMatchObject({ code: 0 })
+    expect(bytes()).not.toContain(SECRET)
+  })
+
+  it.each([
+    ['who says so, in few letters', ['approve', 'r-1', '0', '--by', 'ada']],
+    ['numbers and short texts', ['approve', 'r-1', '0', '--input', '{"amount":20,"unit":["EUR"]}', '--by', 'ada']],
+    ['a short reason', ['deny', 'r-1', '0', '--reason', 'no']],
+    ['nothing', ['deny', 'r-1', '0']],
+  ])('is in none that is shorter than a secret can be: %s needs no values', async (_, argv) => {
+    expect(await command([...argv, '--store', store])).toMatchObject({ code: 0 })
+  })
+
+  it('is given to the runner by the module, which knows its own', async () => {
+    expect(await again(['approve', 'r-1', '0', '--input', input, '--by', SECRET, '--resume', '--quiet', ...module])).toMatchObject({ code: 0 })
+    expect(made()).toBe(`refund ${SECRET}\n`)
+    expect(bytes()).not.toContain(SECRET)
   })
 })

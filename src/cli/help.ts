@@ -43,7 +43,7 @@ const environment = (): string[] => [
   ...pairs([
     ['HOLDFAST_STORE', 'SQLite file that list, show, resolve, approve, deny, verify and salvage use'],
     ['HOLDFAST_KEYS', 'keys of an encrypted store, id:base64, several with commas, the current one first'],
-    ['HOLDFAST_SECRETS', 'values of named secrets, JSON by name, for resolve --result and approve --input with --store'],
+    ['HOLDFAST_SECRETS', 'values of named secrets, JSON by name, for what resolve, approve and deny are given with --store (--result, --input, --reason, --by)'],
     ['HOLDFAST_DEBUG', 'when set, errors come with their stack'],
     ['NO_COLOR', 'when set, no colours'],
   ]),

@@ -18,6 +18,8 @@ export const SAY_OPTIONS = [
   AS_OF_OPTION, { name: 'resume', text: 'go on with the run at once; needs the module' }, STORE_OPTION, MODULE_OPTION, MISMATCH_OPTION, QUIET_OPTION, JSON_OPTION, HELP_OPTION,
 ] as const
 
+export const SECRETS_NOTE = 'Secrets of the run in what is given are stored by their names: with the module by those of its runner, with the store alone by those in $HOLDFAST_SECRETS.'
+
 export interface Saying {
   /** For people, such as `approved`; for programs, as fields. */
   readonly said: string

@@ -16,8 +16,8 @@ import { sqliteStore } from '../stores/sqlite.ts'
 import type { Arguments } from './arguments.ts'
 import { usage } from './cli-error.ts'
 import type { Io } from './io.ts'
-import { givenSecrets, secretsFor } from './result-secrets.ts'
 import { defaultModule, loadRunner } from './runner-module.ts'
+import { givenSecrets, type Said, secretsFor } from './said-secrets.ts'
 
 /** The newest entry that was known to who says something. */
 export interface AsOf {
@@ -38,7 +38,7 @@ export interface Source {
   close(): Promise<void>
 }
 
-/** @param secrets Values of the runs' secrets, for what is written, as JSON; undefined: they are not known, and where a run has some, no result is. */
+/** @param secrets Values of the runs' secrets, for what is written, as JSON; undefined: they are not known, and where a run has some, nothing that may hold one is. */
 export function storeSource(store: Store, now: () => number, secrets?: string): Source {
   const raw = async (runId: string): Promise<readonly Placed[]> => (await readJournal(store, (await store.get(runId)) ?? unknownRun(runId))).entries
   const recordsOf = async (runId: string): Promise<object[]> => {
@@ -46,6 +46,7 @@ export function storeSource(store: Store, now: () => number, secrets?: string): 
     const entries = await raw(runId)
     return [...entries.map(({ entry }) => entry), ...(await readInbox(store, row, newestTaken(entries))).map((message) => readMessage(runId, message))]
   }
+  const secretsOf = (runId: string, said: Said): ReturnType<typeof secretsFor> => secretsFor(runId, () => recordsOf(runId), said, secrets)
   return {
     list: (filter) => store.list(filter),
     get: (runId) => store.get(runId),
@@ -53,14 +54,17 @@ export function storeSource(store: Store, now: () => number, secrets?: string): 
     history: async (runId) => (await raw(runId)).map(({ seq, entry }) => ({ seq, entry: legible(entry) })),
     inbox: async (runId, after) => readInbox(store, (await store.get(runId)) ?? unknownRun(runId), after),
     async resolve(runId, step, decision, { asOf } = {}) {
-      const known = typeof decision === 'object' ? secretsFor(runId, await recordsOf(runId), decision.result, secrets) : decision === 'reuse' ? givenSecrets(secrets) : undefined
+      const known = typeof decision === 'object' ? await secretsOf(runId, { '--result': decision.result }) : decision === 'reuse' ? givenSecrets(secrets) : undefined
       await decide(store, runId, step, decision, { now: now(), secrets: known, asOf })
     },
     async approve(runId, step, { asOf, ...given }) {
-      const known = given.input === undefined ? undefined : secretsFor(runId, await recordsOf(runId), given.input, secrets)
+      const known = await secretsOf(runId, { '--input': given.input, '--by': given.by })
       await answer(store, runId, step, approvedBy(given), { now: now(), secrets: known, asOf })
     },
-    deny: async (runId, step, { asOf, ...given }) => answer(store, runId, step, deniedBy(given), { now: now(), asOf }),
+    async deny(runId, step, { asOf, ...given }) {
+      const known = await secretsOf(runId, { '--reason': given.reason, '--by': given.by })
+      await answer(store, runId, step, deniedBy(given), { now: now(), secrets: known, asOf })
+    },
     close: () => store.close(),
   }
 }

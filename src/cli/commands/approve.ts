@@ -2,13 +2,13 @@
 import type { Arguments } from '../arguments.ts'
 import type { Command, CommandSpec } from '../command.ts'
 import { asOfOf, parseJson } from '../input.ts'
-import { say, SAY_OPTIONS } from '../say.ts'
+import { say, SAY_OPTIONS, SECRETS_NOTE } from '../say.ts'
 
 const BY = { name: 'by', value: 'WHO', text: 'who says so: kept, and shown' } as const
 
 /** `own`: the option that only this command has. */
 const spec = (name: string, summary: string, own: CommandSpec['options'][number], examples: readonly string[]): CommandSpec => ({
-  name, summary, positionals: ['<id>', '<step>'], options: [own, BY, ...SAY_OPTIONS], notes: ['The step is the id that show prints. One answer counts; a second one is refused.'], examples,
+  name, summary, positionals: ['<id>', '<step>'], options: [own, BY, ...SAY_OPTIONS], notes: ['The step is the id that show prints. One answer counts; a second one is refused.', SECRETS_NOTE], examples,
 })
 
 export const approve: Command = {

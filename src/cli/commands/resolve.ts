@@ -5,7 +5,7 @@ import { usage } from '../cli-error.ts'
 import type { Command } from '../command.ts'
 import { CHOICES, type Choice } from '../hint.ts'
 import { asOfOf, parseJson } from '../input.ts'
-import { say, SAY_OPTIONS } from '../say.ts'
+import { say, SAY_OPTIONS, SECRETS_NOTE } from '../say.ts'
 
 export const resolve: Command = {
   spec: {
@@ -19,7 +19,7 @@ export const resolve: Command = {
       { name: 'rerun', text: CHOICES.rerun },
       ...SAY_OPTIONS,
     ],
-    notes: ['Find out what happened first: nothing is done to the outside world here. The step is the id that show prints. One decision counts; a second one about the same question is refused.'],
+    notes: ['Find out what happened first: nothing is done to the outside world here. The step is the id that show prints. One decision counts; a second one about the same question is refused.', SECRETS_NOTE],
     examples: [
       `holdfast resolve ticket-123 2/c:call_7 --result '{"refunded":true}'`,
       'holdfast resolve ticket-123 2/c:call_7 --rerun --resume',
