@@ -18,7 +18,9 @@ export function givenResponse(value: unknown, stamp: Stamp): RecordedResponse | 
 function contentOf(value: unknown): LanguageModelV4Content[] | undefined {
   if (typeof value !== 'object' || value === null || !('content' in value) || !Array.isArray(value.content) || value.content.length === 0) return undefined
   const content = value.content as LanguageModelV4Content[]
-  return content.every(isPart) ? content : undefined
+  // With `of`: `every` passes over holes.
+  for (const part of content) if (!isPart(part)) return undefined
+  return content
 }
 
 /** Of the parts that have a say in what comes next, the form is checked; any other part is the model's own. */

@@ -1,6 +1,7 @@
 /** Errors as a person and a program read them: a code, what happened, what to do; a stack only for who asks for it. */
 import { inspect } from 'node:util'
 import { HoldfastError, withoutAdvice, type HoldfastErrorCode, type RunUsage } from '../errors.ts'
+import { messageOf } from '../run/readable.ts'
 import { CliError } from './cli-error.ts'
 import type { Io } from './io.ts'
 import { jsonText } from './json.ts'
@@ -37,7 +38,7 @@ export function describeError(error: unknown): ErrorReport {
     return { code: error.code, message: withoutAdvice(error), advice: ADVICE[error.code]?.(error.runId) ?? advice, runId: error.runId ?? null, step: error.step ?? null, usage: error.usage ?? null }
   }
   if (CliError.isInstance(error)) return { code: error.code, message: error.message, advice: error.advice ?? null, runId: null, step: null, usage: null }
-  const message = error instanceof Error ? `${error.name}: ${error.message}` : String(error)
+  const message = error instanceof Error ? `${error.name}: ${error.message}` : messageOf(error)
   return { code: 'UNEXPECTED', message, advice: 'Set HOLDFAST_DEBUG=1 to see where it comes from', runId: null, step: null, usage: null }
 }
 

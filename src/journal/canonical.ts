@@ -1,4 +1,5 @@
 /** A text that is the same for values that count as the same, for fingerprints. */
+import { placesIn } from '../core/places.ts'
 import { admit, refuseCycle } from './admit.ts'
 import { asData, errorKeys, errorText } from './error-record.ts'
 import type { Secrets } from './secrets.ts'
@@ -79,9 +80,29 @@ class Walk {
     const items: string[] = []
     for (let i = 0; i < source.length; i++) {
       this.#place.enter(depth, i) // before the read, which may be a getter that throws
-      items.push(this.write(source[i], depth + 1))
+      const item = source[i]
+      if (item === undefined && !Object.hasOwn(source, i)) return `[${[...items, ...this.#writeSparse(source, i, depth)].join()}]`
+      items.push(this.write(item, depth + 1))
     }
     return `[${items.join()}]`
+  }
+
+  /** From a hole on. */
+  *#writeSparse(source: unknown[], from: number, depth: number): Generator<string> {
+    let next = from
+    for (const i of placesIn(source)) {
+      if (i < from) continue
+      if (i > next) yield this.#writeHoles(i - next)
+      this.#place.enter(depth, i)
+      yield this.write(source[i], depth + 1)
+      next = i + 1
+    }
+    if (next < source.length) yield this.#writeHoles(source.length - next)
+  }
+
+  #writeHoles(count: number): string {
+    this.#count('', count * ABSENT.length)
+    return `${ABSENT},`.repeat(count - 1) + ABSENT
   }
 
   #writeProperties(source: Record<string, unknown>, depth: number): string {

@@ -2,6 +2,7 @@
  * Copies of what others hold too, so that what they change in it later changes nothing here, and whether a value still is as it was when it was copied.
  * A copy costs its structure: texts are shared.
  */
+import { placesIn } from '../core/places.ts'
 import { MAX_DEPTH, setOwn } from './json.ts'
 import { hrefOf, isTypedArrayName, kindOf, type Kind } from './value-kind.ts'
 
@@ -66,7 +67,7 @@ function fill(copy: object, source: object, depth: number, seen: Map<object, obj
 /** Another copy of what {@link copyOf} gave of a value that has a fingerprint, and so no cycles: quicker, because nothing is to be found out about it any more. */
 export function copyAgain<T>(copy: T): T {
   if (typeof copy !== 'object' || copy === null) return copy
-  if (Array.isArray(copy)) return copy.map(copyAgain) as T
+  if (Array.isArray(copy)) return listAgain(copy) as T
   if (Object.getPrototypeOf(copy) !== Object.prototype) return copyOf(copy)
   const again = { ...copy } as Record<string, unknown>
   for (const key in again) {
@@ -74,6 +75,23 @@ export function copyAgain<T>(copy: T): T {
     if (typeof part === 'object') again[key] = copyAgain(part)
   }
   return again as T
+}
+
+function listAgain(copy: readonly unknown[]): unknown[] {
+  const again: unknown[] = []
+  for (let i = 0; i < copy.length; i++) {
+    const part = copy[i]
+    if (part === undefined && !Object.hasOwn(copy, i)) return listWithHolesAgain(copy)
+    again.push(typeof part === 'object' ? copyAgain(part) : part)
+  }
+  return again
+}
+
+function listWithHolesAgain(copy: readonly unknown[]): unknown[] {
+  const again: unknown[] = []
+  for (const i of placesIn(copy)) again[i] = copyAgain(copy[i])
+  again.length = copy.length
+  return again
 }
 
 /**
@@ -94,10 +112,18 @@ export function isSame(copy: unknown, value: unknown): boolean {
   return prototype === URL.prototype && hrefOf(copy) === hrefOf(value)
 }
 
-/** By index: `every` passes over holes. */
+/** A hole counts as undefined. */
 function areSame(copy: readonly unknown[], value: readonly unknown[]): boolean {
   if (copy.length !== value.length) return false
-  for (let i = 0; i < copy.length; i++) if (!isSame(copy[i], value[i])) return false
+  for (let i = 0; i < copy.length; i++) {
+    if (!isSame(copy[i], value[i])) return false
+    if (copy[i] === undefined && !Object.hasOwn(copy, i)) return haveSameItems(copy, value)
+  }
+  return true
+}
+
+function haveSameItems(copy: readonly unknown[], value: readonly unknown[]): boolean {
+  for (const list of [copy, value]) for (const i of placesIn(list)) if (!isSame(copy[i], value[i])) return false
   return true
 }
 

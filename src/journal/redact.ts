@@ -1,5 +1,6 @@
 /** What is shown of runs with parts of it masked (R14): journals, lists, events. What is stored, and what a run sees, is as it is. */
 import { types } from 'node:util'
+import { placesIn } from '../core/places.ts'
 import { shown } from '../core/shown.ts'
 import { HoldfastError } from '../errors.ts'
 import type { Placed } from './chain.ts'
@@ -119,7 +120,8 @@ export class Redaction {
     if (Array.isArray(value)) {
       const copy: unknown[] = []
       ways.set(way, copy)
-      for (const [i, item] of value.entries()) copy.push(inner(item, String(i)))
+      for (const i of placesIn(value)) copy[i] = inner(readable(value, String(i)), String(i))
+      copy.length = value.length
       return copy
     }
     if (value instanceof Map) {

@@ -3,6 +3,7 @@
  * (Node's own, inside a vm context), and nothing of the value is run: no trap, no getter, no `Symbol.toStringTag`.
  */
 import { types } from 'node:util'
+import { isPlace } from '../core/places.ts'
 
 /** Float16Array is not among them: a journal has to be readable on every supported Node, and 22 does not have it. */
 export const typedArrays = {
@@ -53,10 +54,8 @@ export function strayKey(value: object, kind: Kind): string | symbol | undefined
   const keys = Object.keys(value)
   // Indices come first: when the last key is one, all are.
   const last = keys.at(-1)
-  return kind === 'array' && (last === undefined || isIndex(last)) ? undefined : last
+  return kind === 'array' && (last === undefined || isPlace(last)) ? undefined : last
 }
-
-const isIndex = (key: string): boolean => String(Number(key) >>> 0) === key && key !== '4294967295'
 
 /** What a value that cannot be stored is, such as `a function` or `an instance of Session`. */
 export function describe(value: unknown): string {

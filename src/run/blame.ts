@@ -1,4 +1,5 @@
 /** Which step of a run an error came from: the step that a failed run must not replay (R4). */
+import { placesIn } from '../core/places.ts'
 
 const MAX_LAYERS = 10
 
@@ -28,7 +29,8 @@ export class Blame {
         const known = this.#errors.get(layer) ?? this.#responseOf(layer)
         if (known !== undefined) return known
         const { cause, lastError, errors } = layer as { cause?: unknown; lastError?: unknown; errors?: unknown }
-        next.push(cause, lastError, ...(Array.isArray(errors) ? errors : []))
+        next.push(cause, lastError)
+        if (Array.isArray(errors)) for (const place of placesIn(errors)) next.push(errors[place])
       }
       layers = next
     }

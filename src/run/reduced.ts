@@ -6,7 +6,7 @@ import type { Secrets } from '../journal/secrets.ts'
 import { tooLarge } from '../journal/value-error.ts'
 import { beginning } from './beginning.ts'
 import type { Drive } from './drive.ts'
-import { failed, notStored } from './outcome.ts'
+import { failed, messageOf, notStored } from './outcome.ts'
 import type { StepSpec } from './step.ts'
 
 /** What is kept of an error that does not fit: of its name and its message, and the id of its step where that is no longer; bytes. */
@@ -29,7 +29,7 @@ export function withinRecord({ attempt: { policies: { maxStepBytes } } }: Drive,
 /** Name and beginning of the message, and no other property: of an error of Holdfast its code too. */
 export function beginningOf(encoded: Encoded, secrets: Secrets | undefined): Encoded {
   const error = decode(encoded)
-  const text = beginning(error instanceof Error ? error.message : String(error), MESSAGE_BYTES, secrets)
+  const text = beginning(messageOf(error), MESSAGE_BYTES, secrets)
   if (HoldfastError.isInstance(error)) return encode(new HoldfastError(error.code, text, { ...(error.step !== undefined && Buffer.byteLength(error.step) <= STEP_BYTES && { step: error.step }) }))
   return encode(Object.assign(new Error(text), error instanceof Error && { name: beginning(error.name, NAME_BYTES, secrets) }))
 }

@@ -7,6 +7,7 @@ import { readMessage } from '../../journal/message.ts'
 import type { InboxMessage, RunRow, RunStatus } from '../../journal/store.ts'
 import { takenSeq } from '../../run/inbox.ts'
 import { givenLimits } from '../../run/limits.ts'
+import { messageOf } from '../../run/readable.ts'
 import { usageOf } from '../../run/usage.ts'
 import { isDue } from '../../runner/recover.ts'
 import { resumeCommand, type Place } from '../hint.ts'
@@ -148,7 +149,7 @@ function endOf(row: RunRow, entries: readonly Placed[]): Pick<RunView, 'result' 
 }
 
 function errorView(error: unknown): RunView['error'] {
-  if (!(error instanceof Error)) return { name: 'Error', message: String(error), code: null }
+  if (!(error instanceof Error)) return { name: 'Error', message: messageOf(error), code: null }
   return { name: error.name, message: error.message, code: 'code' in error && typeof error.code === 'string' ? error.code : null }
 }
 

@@ -3,6 +3,7 @@ import { isInDoubt } from '../../effects/doubt.ts'
 import type { Effect } from '../../effects/ledger.ts'
 import { decode } from '../../journal/codec.ts'
 import { lostText } from '../../run/lost-part.ts'
+import { messageOf } from '../../run/readable.ts'
 import type { TakenDecision } from './steps.ts'
 import type { DoubtCause, StepEnded, Superseded } from '../../journal/entry.ts'
 
@@ -79,7 +80,7 @@ export function whyOf(facts: StepFacts): string | null {
       return superseded!.reason
     case 'failed':
     case 'completed':
-      if (outcome?.type === 'error' || outcome?.type === 'unstored') return messageOf(decode(outcome.error, 'error'))
+      if (outcome?.type === 'error' || outcome?.type === 'unstored') return saidBy(decode(outcome.error, 'error'))
       return ANSWERS[answerOf(facts) ?? 'ran']
     case 'skipped':
       return `by ${decided.includes('skip') ? 'a decision' : 'its policy'}; its caller was told that the outcome is unknown`
@@ -94,4 +95,4 @@ export function whyOf(facts: StepFacts): string | null {
   }
 }
 
-const messageOf = (error: unknown): string => (error instanceof Error ? `${error.name}: ${error.message}` : String(error))
+const saidBy = (error: unknown): string => (error instanceof Error ? `${error.name}: ${error.message}` : messageOf(error))

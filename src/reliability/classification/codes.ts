@@ -1,4 +1,5 @@
 /** Codes of operating systems, runtimes, protocols and databases. */
+import { itemsIn } from '../../core/places.ts'
 import type { Category } from './category.ts'
 import { namesOf, read } from './layers.ts'
 
@@ -114,7 +115,7 @@ function bySqlClass(code: string, isDatabase: boolean): CodeVerdict | undefined 
 /** What the servers of databases say beside their own code: MySQL's and MariaDB's `sqlState`, MongoDB's labels. */
 export function byDatabase(value: unknown): CodeVerdict | undefined {
   const labels = read(value, 'errorLabels')
-  const label = Array.isArray(labels) ? MONGO_LABELS.find((each) => labels.includes(each)) : undefined
+  const label = Array.isArray(labels) ? MONGO_LABELS.find((each) => itemsIn(labels).includes(each)) : undefined
   if (label !== undefined) return { category: 'server', rule: `mongo:${label}` }
   const state = read(value, 'sqlState')
   return typeof state === 'string' && SQL_STATE.test(state) ? bySqlClass(state, true) : undefined

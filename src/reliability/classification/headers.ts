@@ -1,4 +1,5 @@
 /** Response headers in whatever shape an SDK keeps them. */
+import { itemsIn } from '../../core/places.ts'
 import { read } from './layers.ts'
 
 /** Names in lower case, values trimmed. */
@@ -26,7 +27,7 @@ export function headersFrom(value: unknown): HeaderMap {
 /** One after the other: nobody reads a hundred thousand of them. */
 function* entriesOf(value: object): Iterable<readonly [unknown, unknown]> {
   if (Array.isArray(value)) {
-    for (const item of value as unknown[]) if (Array.isArray(item) && item.length === 2) yield [item[0], item[1]]
+    for (const item of itemsIn(value)) if (Array.isArray(item) && item.length === 2) yield [item[0], item[1]]
   } else if (typeof read(value, 'entries') === 'function') yield* (value as Headers).entries()
   else for (const name of Object.keys(value)) yield [name, (value as Record<string, unknown>)[name]]
 }

@@ -1,4 +1,5 @@
 /** The layers of an error, from the outside in. Wrappers keep what really happened in `cause`, `lastError` and the like. */
+import { placesIn } from '../../core/places.ts'
 
 /** One layer: a thrown value, or what it wraps. */
 export interface Layer {
@@ -54,8 +55,13 @@ function isError(value: unknown): boolean {
 /** The members of an error that stands for several at once; undefined for all others. A retry's `errors` are a history, of which the last counts. */
 export function membersOf(value: unknown): unknown[] | undefined {
   const errors = read(value, 'errors')
-  if (!Array.isArray(errors) || errors.length === 0 || !errors.every(isErrorLike)) return undefined
-  return isHistory(value) ? undefined : errors
+  if (!Array.isArray(errors) || errors.length === 0) return undefined
+  const members: unknown[] = []
+  for (const place of placesIn(errors)) {
+    if (!isErrorLike(errors[place])) return undefined
+    members.push(errors[place])
+  }
+  return isHistory(value) ? undefined : members
 }
 
 /** Whether its `errors` are the failures of one thing tried again and again. */
