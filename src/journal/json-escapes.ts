@@ -1,70 +1,43 @@
 /** JSON's escapes in a text, read and written one by one: programs write the same text in many ways (`/` as `\/`, `&` as `\u0026`, `ä` as `\u00e4`). */
+import { capitalsOf, type Unescaped, unescapedBy, withCapitals } from './escapes.ts'
 
-const ESCAPE = /\\(?:u([0-9a-fA-F]{4})|(["\\/bfnrt]))/g
+const ESCAPE = /\\(?:u[0-9a-fA-F]{4}|["\\/bfnrt])/g
 const SHORT: Readonly<Record<string, string>> = { b: '\b', f: '\f', n: '\n', r: '\r', t: '\t' }
 
 /** A text as JSON.stringify has it between the quotes. */
 export const inJson = (text: string): string => JSON.stringify(text).slice(1, -1)
 
-/** A text in which the escapes were read, whether or not it is JSON. */
-export interface Unescaped {
-  readonly text: string
-  /** Where in the text with its escapes a place stands. */
-  readonly origin: (at: number) => number
-}
+/** A text in which the escapes were read, whether or not it is JSON. Undefined: there is no escape in it. */
+export const unescaped = (source: string): Unescaped | undefined => (source.includes('\\') ? unescapedBy(source, ESCAPE, read) : undefined)
 
-/** Undefined: there is no escape in it. */
-export function unescaped(source: string): Unescaped | undefined {
-  if (!source.includes('\\')) return undefined
-  const behind: { readonly at: number; readonly shift: number }[] = []
-  let shift = 0
-  const text = source.replaceAll(ESCAPE, (escape: string, code: string | undefined, short: string | undefined, index: number) => {
-    behind.push({ at: index - shift + 1, shift: (shift += escape.length - 1) })
-    return code === undefined ? (SHORT[short!] ?? short!) : String.fromCharCode(Number.parseInt(code, 16))
-  })
-  if (behind.length === 0) return undefined
-  return { text, origin: (at) => at + (behind[countUpTo(behind, at) - 1]?.shift ?? 0) }
-}
-
-/** How many stand at a place or before it. */
-function countUpTo(places: readonly { readonly at: number }[], at: number): number {
-  let [low, high] = [0, places.length]
-  while (low < high) {
-    const middle = (low + high) >> 1
-    if (places[middle]!.at <= at) low = middle + 1
-    else high = middle
-  }
-  return low
-}
+const read = (escape: string): string => (escape[1] === 'u' ? String.fromCharCode(Number.parseInt(escape.slice(2), 16)) : (SHORT[escape[1]!] ?? escape[1]!))
 
 /**
  * How a text is written where that is not as JSON.stringify does: for each such character a letter and its index. `u`, `U`: by its number, in lower or upper
- * case; `s`: as `\/`; `r`: as it is, which JSON does not allow. '' where nothing is so. `source` is what was read as `text`.
+ * case; `m`: in both, with `x` and which of its digits are capitals; `s`: as `\/`; `r`: as it is, which JSON does not allow. '' where nothing is so.
+ *
+ * @param source What was read as `text`, and `origin` how.
  */
-export function spellingOf(text: string, source: string): string {
-  const origin = unescaped(source)?.origin ?? ((at: number): number => at)
-  let codes = ''
-  for (let i = 0, from = 0; i < text.length; i++) {
-    const to = origin(i + 1)
-    const stands = source.slice(from, to)
-    from = to
-    const code = ['', 'u', 'U', 's', 'r'].find((letter) => spelled(text[i]!, letter) === stands) ?? 'u'
-    if (code !== '') codes += `${code}${i}`
-  }
-  return codes
+export const spellingOf = (text: string, source: string, origin: Unescaped['origin']): string =>
+  text.split('').map((unit, i) => codeOf(unit, source.slice(origin(i), origin(i + 1)), i)).join('')
+
+function codeOf(unit: string, stands: string, index: number): string {
+  const code = ['', 'u', 'U', 's', 'r'].find((letter) => spelled(unit, letter) === stands)
+  return code === undefined ? `m${index}x${capitalsOf(stands.slice(2))}` : code === '' ? '' : `${code}${index}`
 }
 
 /** The text as JSON, written as {@link spellingOf} says. It is JSON of the same text also where that was of another one. */
 export function writtenAs(text: string, codes: string): string {
-  const letters = new Map([...codes.matchAll(/([uUsr])(\d+)/g)].map(([, letter, index]) => [Number(index), letter!]))
-  return letters.size === 0 ? inJson(text) : text.split('').map((unit, i) => spelled(unit, letters.get(i) ?? '')).join('')
+  const letters = new Map([...codes.matchAll(/([uUsrm])(\d+)(?:x(\d+))?/g)].map(([, letter, index, capitals]) => [Number(index), [letter!, Number(capitals)] as const]))
+  return letters.size === 0 ? inJson(text) : text.split('').map((unit, i) => spelled(unit, ...(letters.get(i) ?? (['', 0] as const)))).join('')
 }
 
-function spelled(unit: string, letter: string): string {
+function spelled(unit: string, letter: string, capitals = 0): string {
   const code = unit.charCodeAt(0)
   const hex = code.toString(16).padStart(4, '0')
   if (letter === 'u') return `\\u${hex}`
   if (letter === 'U') return `\\u${hex.toUpperCase()}`
+  if (letter === 'm') return `\\u${withCapitals(hex, capitals)}`
   if (letter === 'r' || (code >= 0xd800 && code <= 0xdfff)) return unit
   return letter === 's' && unit === '/' ? '\\/' : inJson(unit)
 }

@@ -1,25 +1,53 @@
 /** How a secret stands in texts: as it is, and as the encodings that data meets on its way write it. */
 import { Buffer } from 'node:buffer'
-import { writtenAs } from './json-escapes.ts'
+import { spellingOf, unescaped, writtenAs } from './json-escapes.ts'
+import type { Unescaped } from './escapes.ts'
+import { unescapedForm, unescapedUri, uriSpellingOf, uriWrittenAs } from './uri-escapes.ts'
 
 /**
- * `uri`, `form`: in a URL, as programs write it; `user`, `path`, `query`: as the URL itself does. Of the source of a RegExp: `regexp` where all that means
- * something is escaped, `regexpx` where `-` is too, `escape` as `RegExp.escape` does it, `source` where nothing is but what `new RegExp` escapes. `base64`: by itself, standard alphabet.
+ * How the value itself is written. `user`, `path`, `query`, `form`: as a URL writes these parts of it. Of the source of a RegExp: `regexp` where all that means
+ * something is escaped, `regexpx` where `-` is too, `escape` as `RegExp.escape` does it, `source` where nothing is but what `new RegExp` escapes. `base64`:
+ * by itself, standard alphabet, `base64raw` without `=`; `base64url` in that of URLs, without `=`, `base64urlpad` with.
  */
-export type Encoding = '' | 'uri' | 'user' | 'path' | 'query' | 'form' | 'regexp' | 'regexpx' | 'escape' | 'source' | 'base64'
+export type Encoding = '' | 'user' | 'path' | 'query' | 'form' | 'regexp' | 'regexpx' | 'escape' | 'source' | 'base64' | 'base64url' | 'base64raw' | 'base64urlpad'
 
-/** An encoding, and in how many JSON texts, each inside the other, it stands: how each of them is written, the innermost first ({@link spellingOf}). */
-export interface SecretForm {
-  readonly encoding: Encoding
-  readonly json: readonly string[]
+/** What the text was put into: JSON text, or a URL with percent escapes; `codes` say how that is written ({@link spellingOf}, {@link uriSpellingOf}). */
+export interface Wrapping {
+  readonly by: 'json' | 'uri'
+  readonly codes: string
 }
 
-/** Deeper inside of each other nobody writes JSON texts. */
-export const DEEPEST = 3
+export interface SecretForm {
+  readonly encoding: Encoding
+  /** The innermost first. */
+  readonly wrappings: readonly Wrapping[]
+  /** It begins behind that many characters of it: those before are the end of a secret that stands there, and are not written twice. */
+  readonly from?: number
+}
+
+/** How a text is read, to find out what is inside of it. `form`: as `uri`, with `+` for a space. */
+export type Reader = 'json' | 'uri' | 'form'
+
+/** Deeper inside of each other nobody writes texts of a kind. */
+export const DEEPEST = { json: 3, uri: 3 } as const
+
+const READ: Readonly<Record<Reader, (source: string) => Unescaped | undefined>> = { json: unescaped, uri: unescapedUri, form: unescapedForm }
+export const READERS = Object.keys(READ) as Reader[]
+export const kindOf = (reader: Reader): Wrapping['by'] => (reader === 'json' ? 'json' : 'uri')
+
+/** Undefined: there is nothing to be read so in it. */
+export const readBy = (reader: Reader, source: string): Unescaped | undefined => READ[reader](source)
+
+/** How a text is wrapped, the innermost first. `readers`: the outermost first. */
+export function wrappingsOf(source: string, [outer, ...inner]: readonly Reader[]): Wrapping[] {
+  if (outer === undefined) return []
+  const { text, origin } = readBy(outer, source) ?? { text: source, origin: (at: number): number => at }
+  const by = kindOf(outer)
+  return [...wrappingsOf(text, inner), { by, codes: by === 'json' ? spellingOf(text, source, origin) : uriSpellingOf(text, source, origin) }]
+}
 
 const ENCODE: Readonly<Record<Encoding, (value: string) => string>> = {
   '': (value) => value,
-  'uri': encodeURIComponent,
   'user': (value) => urlWith((url) => (url.password = value)).password,
   'path': (value) => urlWith((url) => (url.pathname = `/${value}`)).pathname.slice(1),
   'query': (value) => urlWith((url) => (url.search = `?${value}`)).search.slice(1),
@@ -29,6 +57,9 @@ const ENCODE: Readonly<Record<Encoding, (value: string) => string>> = {
   'escape': escapedForRegExp,
   'source': (value) => lined(value.replaceAll('/', String.raw`\/`)),
   'base64': (value) => Buffer.from(value).toString('base64'),
+  'base64url': (value) => Buffer.from(value).toString('base64url'),
+  'base64raw': (value) => Buffer.from(value).toString('base64').replaceAll('=', ''),
+  'base64urlpad': (value) => Buffer.from(value).toString('base64').replaceAll('+', '-').replaceAll('/', '_'),
 }
 
 function urlWith(change: (url: URL) => void): URL {
@@ -57,34 +88,64 @@ function escapedForRegExp(value: string): string {
   })
 }
 
-/** What the text of a URL or RegExp may hold of another value too, the safest first: `uri` is right in each part of a URL. */
-export const FITTING: Readonly<Record<TextOf, readonly Encoding[]>> = { text: [], URL: ['uri', 'user', 'path', 'query'], RegExp: ['regexp', 'regexpx', 'escape', 'source'] }
-
 /** What a text is of: a text, or what a URL or a RegExp is made from. */
 export type TextOf = 'text' | 'URL' | 'RegExp'
 
+const URI: Wrapping = { by: 'uri', codes: '' }
+const formsOf = (...encodings: readonly Encoding[]): SecretForm[] => encodings.map((encoding) => ({ encoding, wrappings: [] }))
+
+/** What the text of a URL or RegExp may hold of another value too, the safest first: percent escapes are right in each part of a URL. */
+export const FITTING: Readonly<Record<TextOf, readonly SecretForm[]>> = {
+  text: [], URL: [{ encoding: '', wrappings: [URI] }, ...formsOf('user', 'path', 'query')], RegExp: formsOf('regexp', 'regexpx', 'escape', 'source'),
+}
+
 /** A value so that it changes least in what stands around it: to try where it makes no URL, or no RegExp, otherwise. A `-` may stand between brackets. */
-export const writtenSafely = (value: string, of: TextOf): string => (of === 'text' ? value : ENCODE[of === 'URL' ? 'uri' : 'regexpx'](value))
+export const writtenSafely = (value: string, of: TextOf): string => (of === 'text' ? value : of === 'URL' ? encodeURIComponent(value) : ENCODE.regexpx(value))
 
 export const ENCODINGS = Object.keys(ENCODE) as Encoding[]
 
 export const encodedAs = (value: string, encoding: Encoding): string => ENCODE[encoding](value)
 
-/** The secret in that form. */
-export const written = (value: string, { encoding, json }: SecretForm): string => json.reduce((text, codes) => writtenAs(text, codes), ENCODE[encoding](value))
+/** The secret in that form, all of it. */
+export const written = (value: string, { encoding, wrappings }: SecretForm): string =>
+  wrappings.reduce((text, { by, codes }) => (by === 'json' ? writtenAs(text, codes) : uriWrittenAs(text, codes)), ENCODE[encoding](value))
 
-/** The form as a placeholder names it: `json2_s3_`, `base64-json`; '' for the value itself. */
-export function nameOfForm({ encoding, json }: SecretForm): string {
-  const depth = json.length === 0 ? '' : `json${json.length === 1 ? '' : json.length}${json.some((codes) => codes !== '') ? json.map((codes) => `_${codes}`).join('') : ''}`
-  return encoding === '' || depth === '' ? encoding + depth : `${encoding}-${depth}`
+/** The form as a placeholder names it: `json2_s3_`, `base64-json`, `uri_L-json-from8`; '' for the value itself. */
+export function nameOfForm({ encoding, wrappings, from }: SecretForm): string {
+  const groups: Wrapping[][] = []
+  for (const wrapping of wrappings) {
+    const last = groups.at(-1)
+    if (last?.[0]!.by === wrapping.by) last.push(wrapping)
+    else groups.push([wrapping])
+  }
+  return [...(encoding === '' ? [] : [encoding]), ...groups.map(nameOfGroup), ...(from === undefined ? [] : [`from${from}`])].join('-')
 }
 
-const NAME = new RegExp(`^(?:(${ENCODINGS.filter(Boolean).join('|')})(?:-|$))?(?:json([2-${DEEPEST}]?)((?:_(?:[uUsr]\\d+)*)*))?$`)
+function nameOfGroup(group: readonly Wrapping[]): string {
+  const codes = group.some((wrapping) => wrapping.codes !== '') ? group.map((wrapping) => `_${wrapping.codes}`) : []
+  return `${group[0]!.by}${group.length === 1 ? '' : group.length}${codes.join('')}`
+}
+
+const CODES = { json: String.raw`(?:[uUsr]\d+|m\d+x\d+)*`, uri: String.raw`[LPAN]*(?:[RE][0-9a-f]{2})*(?:[rpul]\d+|m\d+x\d+)*` } as const
+const GROUP = {
+  json: new RegExp(`^json([2-${DEEPEST.json}]?)((?:_${CODES.json})*)$`),
+  uri: new RegExp(`^uri([2-${DEEPEST.uri}]?)((?:_${CODES.uri})*)$`),
+} as const
+const FROM = /^from([1-9]\d*)$/
 
 /** Undefined: it is the name of none. */
 export function formNamed(name: string): SecretForm | undefined {
-  const [, encoding = '', depth, codes = ''] = NAME.exec(name) ?? []
-  const count = depth === undefined ? 0 : Number(depth || 1)
-  const form = { encoding: encoding as Encoding, json: codes === '' ? Array.from({ length: count }, () => '') : codes.slice(1).split('_') }
+  const parts = name === '' ? [] : name.split('-')
+  const encoding = parts[0] !== '' && ENCODINGS.includes(parts[0] as Encoding) ? (parts.shift() as Encoding) : ''
+  const from = FROM.exec(parts.at(-1) ?? '')?.[1]
+  if (from !== undefined) parts.pop()
+  const form: SecretForm = { encoding, wrappings: parts.flatMap(groupNamed), ...(from !== undefined && { from: Number(from) }) }
   return nameOfForm(form) === name ? form : undefined
+}
+
+function groupNamed(name: string): Wrapping[] {
+  const by = name.startsWith('json') ? 'json' : 'uri'
+  const [, depth, codes = ''] = GROUP[by].exec(name) ?? []
+  if (depth === undefined) return []
+  return codes === '' ? Array.from({ length: Number(depth || 1) }, () => ({ by, codes })) : codes.slice(1).split('_').map((each) => ({ by, codes: each }))
 }

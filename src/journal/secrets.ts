@@ -5,9 +5,9 @@
 import { HoldfastError } from '../errors.ts'
 import { isPattern } from './flat-part.ts'
 import { asTexts, changeData, changeTexts, type Change } from './record-data.ts'
-import { depths, inJson, unescaped, type Unescaped } from './json-escapes.ts'
-import { DEEPEST, type Encoding, encodedAs, ENCODINGS, formNamed, nameOfForm, type SecretForm, type TextOf, written, writtenSafely } from './secret-forms.ts'
-import { formOf, type Stands, withoutOverlaps } from './secret-places.ts'
+import { depths, inJson, unescaped } from './json-escapes.ts'
+import { type Encoding, encodedAs, ENCODINGS, formNamed, nameOfForm, type SecretForm, type TextOf, written, writtenSafely } from './secret-forms.ts'
+import { covering, formOf, readingsOf, type Stands } from './secret-places.ts'
 
 /** Shorter ones occur by chance, or can be guessed from what is left around them. */
 export const MIN_SECRET_LENGTH = 8
@@ -29,9 +29,14 @@ export class Secrets {
   /** In a text; and in JSON text, where it is written once more. */
   readonly #inText: RegExp
   readonly #inBody: RegExp
+  /** What else in JSON text tells that one may stand in a text, with escapes. */
+  readonly #escapes: RegExp
+  readonly #hasSpace: boolean
 
   private constructor(values: ReadonlyMap<string, string>) {
     this.#values = values
+    this.#hasSpace = [...values.values()].some((value) => value.includes(' '))
+    this.#escapes = this.#hasSpace ? /\\\\|%[0-9a-f]{2}|\+/i : /\\\\|%[0-9a-f]{2}/i
     for (const encoding of ENCODINGS) {
       for (const [name, value] of values) {
         const text = encodedAs(value, encoding)
@@ -103,26 +108,19 @@ export class Secrets {
 
   /** Whether the JSON text of a record may hold one. What JSON escapes in a text that has no escapes itself, the expression has too. */
   #isIn(body: string): boolean {
-    if (this.#inBody.test(body)) return true
-    return body.includes('\\\\') && this.#find(unescaped(body)!.text).length > 0
+    return this.#inBody.test(body) || (this.#escapes.test(body) && this.#find(unescaped(body)?.text ?? body).length > 0)
   }
 
-  /** Where in a text they stand: as they are, and where its JSON escapes are read, again and again. */
+  /** Where in a text they stand: as they are, and where its escapes are read, again and again. */
   #find(text: string): Stands[] {
     const found: Stands[] = []
-    const origins: ((at: number) => number)[] = []
-    for (let read: string | undefined = text; read !== undefined && origins.length <= DEEPEST;) {
-      const level = origins.length
-      for (const { 0: match, index } of read.matchAll(this.#inText)) {
-        const origin = (at: number): number => origins.reduceRight((place, before) => before(place), at)
+    for (const { text: read, readers, origin } of readingsOf(text, this.#hasSpace)) {
+      for (const { 0: match, index } of everyMatch(this.#inText, read)) {
         const { name, encodings } = this.#known.get(match)!
-        found.push({ start: origin(index), end: origin(index + match.length), name, readings: encodings.map((encoding) => ({ encoding, level })) })
+        found.push({ start: origin(index), end: origin(index + match.length), name, readings: encodings.map((encoding) => ({ encoding, readers })) })
       }
-      const inner: Unescaped | undefined = unescaped(read)
-      if (inner) origins.push(inner.origin)
-      read = inner?.text
     }
-    return origins.length === 0 ? found : withoutOverlaps(found)
+    return covering(found)
   }
 
   #replaced(text: string, opening: string, of: TextOf = 'text'): string {
@@ -132,7 +130,8 @@ export class Secrets {
     let shown = ''
     let from = 0
     for (const stands of found) {
-      const form = nameOfForm(formOf(stands, this.#values.get(stands.name)!, text.slice(stands.start, stands.end), of, depth(stands.start)))
+      const whole = text.slice(stands.start - (stands.from ?? 0), stands.end)
+      const form = nameOfForm({ ...formOf(stands, this.#values.get(stands.name)!, whole, of, depth(stands.start)), ...(stands.from !== undefined && { from: stands.from }) })
       shown += `${text.slice(from, stands.start)}${opening}${stands.name}${form === '' ? '' : `|${form}`}${CLOSING}`
       from = stands.end
     }
@@ -152,11 +151,18 @@ export function unsealed<R extends object>(runId: string, record: R, secrets: Se
   const missing = new Set<string>()
   const pattern = placeholders(opening)
   const unfit = new Map<string, TextOf>()
-  const put = (text: string, write: (value: string, form: SecretForm) => string = written): string => text.replaceAll(pattern, (placeholder: string, name: string, formName = '') => {
-    const [value, form] = [secrets?.value(name), formNamed(formName)]
-    if (value === undefined || form === undefined) missing.add(name)
-    return value === undefined || form === undefined ? placeholder : write(value, form)
-  })
+  const put = (text: string, write: (value: string, form: SecretForm) => string = written): string => {
+    let whole = ''
+    let from = 0
+    for (const { 0: placeholder, 1: name, 2: formName = '', index } of text.matchAll(pattern)) {
+      const [value, form] = [secrets?.value(name!), formNamed(formName)]
+      if (value === undefined || form === undefined) missing.add(name!)
+      whole += text.slice(from, index)
+      whole += value === undefined || form === undefined ? placeholder : restOf(write(value, form), form, whole)
+      from = index + placeholder.length
+    }
+    return whole + text.slice(from)
+  }
   const putIn = (text: string, of: TextOf, flags: string): string => {
     const whole = put(text)
     if (of === 'text' || missing.size > 0 || canMake(whole, of, flags)) return whole
@@ -169,6 +175,18 @@ export function unsealed<R extends object>(runId: string, record: R, secrets: Se
   const [misfit] = unfit
   if (misfit) throw misfitSecret(runId, ...misfit)
   return whole as R
+}
+
+/** What is not there yet of a secret: under other values the one before need not end as this one begins. */
+const restOf = (text: string, { from = 0 }: SecretForm, before: string): string => (before.endsWith(text.slice(0, from)) ? text.slice(from) : text)
+
+/** Also those that begin inside of another. */
+function* everyMatch(pattern: RegExp, text: string): Generator<RegExpExecArray> {
+  pattern.lastIndex = 0
+  for (let match = pattern.exec(text); match; match = pattern.exec(text)) {
+    yield match
+    pattern.lastIndex = match.index + 1
+  }
 }
 
 const placeholders = (opening: string): RegExp => new RegExp(`${escaped(opening)}([A-Za-z][\\w.-]{0,63})(?:\\|([\\w-]+))?${escaped(CLOSING)}`, 'g')

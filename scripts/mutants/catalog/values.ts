@@ -19,6 +19,14 @@ export const values: readonly Mutant[] = [
     caughtBy: { file: 'src/journal/secrets.test.ts', name: 'beside a secret survives' },
   },
   {
+    name: 'the rest of a secret',
+    rule: 'R14',
+    wrong: 'Of a secret that begins in another the rest stands in the store.',
+    file: 'src/journal/secret-places.ts',
+    edits: [{ from: 'next === undefined || stands.end >= next.end', to: 'stands.start === covered' }],
+    caughtBy: { file: 'src/journal/secret-overlaps.test.ts', name: 'of two nothing is left, and all is back as it was' },
+  },
+  {
     name: 'a rotated secret diverges',
     rule: 'R14',
     wrong: 'What a step is known by changes with the value of a secret.',
