@@ -9,7 +9,8 @@ export const REFUSED = {
   ambiguous: 'Give each line of work a branch of its own: `currentRun().branch(key, fn)`, or give the step a `key`',
   blind: 'Say which it is: give it its `input`, or a branch of its own, `currentRun().branch(key, fn)`; or a `key`. A run that has made it before asks somebody then',
   agent: 'Give each of them a key of its own, `run.agent(child, input, { key })`, or a branch: `currentRun().branch(key, fn)`',
-  key: 'Where it is to be the same, give it its `input` besides; where it is another one, give each a key of its own, or a branch: `currentRun().branch(key, fn)`',
+  key: 'Give each of them a key of its own, or a branch: `currentRun().branch(key, fn)`',
+  usedKey: 'Where it is to be the same, give it its `input` besides; where it is another one, give each a key of its own, or a branch: `currentRun().branch(key, fn)`',
   call: 'Use what its first execution gave. What is to be done once more is a step of its own: run.step(name, { key }, fn)',
   ended: 'Await what a branch starts before its function returns. A queue that calls it from another branch needs AsyncResource.bind(fn)',
   config: 'Run it with the configuration it was started with, or allow the change with `onConfigChange`',
@@ -47,7 +48,7 @@ const WHY = 'nobody can tell that they come in this order again (it runs beside 
 
 /** What is known by a key and says nothing more of itself is told by its turn, where the key is used again: by code that follows what used it before (R1). */
 export const usedByOthers = (what: string, former: Ticket | Branch): Refusal => ({
-  type: 'refuse', code: 'AMBIGUOUS_STEP', advice: REFUSED.key,
+  type: 'refuse', code: 'AMBIGUOUS_STEP', advice: REFUSED.usedKey,
   message: `${what} was used before (${idOf(former)}), by other code of its branch than uses it now: ${WHY}`,
 })
 

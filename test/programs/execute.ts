@@ -114,7 +114,7 @@ export async function execute(program: Program): Promise<Execution> {
         break
       case 'threw': {
         // The end of a run that asks for something else each time.
-        if (world.loose && HoldfastError.isInstance(ended.error) && ended.error.code === 'RUN_STALLED') return done()
+        if (world.loose && HoldfastError.isInstance(ended.error) && (ended.error.code === 'RUN_STALLED' || ended.error.code === 'AMBIGUOUS_STEP')) return done()
         if (!isExplained(ended.error, disturbance)) {
           world.violate('unexpected-error', `attempt ${number} threw ${String(ended.error)}`)
           return done()

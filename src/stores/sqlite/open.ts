@@ -5,11 +5,11 @@ import { dirname } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 import { HoldfastError } from '../../errors.ts'
 import { createFile } from './create.ts'
-import { corrupt, isBusy, isCorrupt, storeFailure } from './failure.ts'
+import { corrupt, isBusy, storeFailure } from './failure.ts'
 import { checkFormat, identify, notDatabase, openImmutable } from './identity.ts'
 import { loadSqlite } from './load.ts'
 import { migrateFile } from './migrate.ts'
-import { FORMAT, SECOND_INDEX } from './schema.ts'
+import { FORMAT } from './schema.ts'
 
 /** One page of the smallest size that SQLite has, in bytes. */
 const SMALLEST_DATABASE = 512
@@ -70,7 +70,6 @@ function connect(file: string): DatabaseSync {
     checkVersion(database, file)
     migrateFile(database)
     checkTables(database, file)
-    addSecondIndex(database)
     // SQLite opens a file that it may not write read-only and says so at the first write, for which BEGIN IMMEDIATE does not count.
     database.exec(`BEGIN IMMEDIATE; PRAGMA user_version = ${FORMAT}; ROLLBACK`)
     return database
@@ -141,16 +140,6 @@ function checkTables(database: DatabaseSync, file: string): void {
     .prepare(`SELECT count(*) AS tables FROM sqlite_schema WHERE type = 'table' AND name IN ('runs', 'journal', 'inbox')`)
     .get() as { tables: number }
   if (tables !== 3) throw corrupt(file, 'a table is missing')
-}
-
-/** Where the runs cannot be read to their end, those that can are to be driven all the same: what is not found is looked for row by row then. */
-function addSecondIndex(database: DatabaseSync): void {
-  if (database.prepare(`SELECT 1 FROM sqlite_schema WHERE type = 'index' AND name = 'runs_by_id'`).get()) return
-  try {
-    database.exec(SECOND_INDEX.replace('INDEX', 'INDEX IF NOT EXISTS'))
-  } catch (error) {
-    if (!isCorrupt(error)) throw error
-  }
 }
 
 function unavailable(file: string, what: string): HoldfastError {

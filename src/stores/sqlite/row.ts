@@ -2,6 +2,8 @@
 import { HoldfastError } from '../../errors.ts'
 import type { RunRow, RunStatus } from '../../journal/store.ts'
 import type { Connection } from './connection.ts'
+import { isCorrupt } from './failure.ts'
+import { SECOND_INDEX } from './schema.ts'
 import { fromBytes, toBytes } from './text.ts'
 
 /** A row as SQLite gives it. STRICT tables hold what the schema says. */
@@ -45,6 +47,7 @@ export const freeKey = ({ sql }: Connection): number => sql(`SELECT ${FREE_KEY} 
 /** Adds a row and gives its key; undefined, changing nothing, when the id exists. @throws HoldfastError `STORE_CORRUPT` where the indexes do not agree whether it does. */
 export function insertRun(connection: Connection, row: RunRow): number | undefined {
   if (keyOf(connection, row.runId) !== undefined) return undefined
+  addSecondIndex(connection)
   const inserted = connection.sql(`
     INSERT INTO runs (key, run_id, agent, thread_id, status, created_at, updated_at, resume_at, token, owner, lease_until, last_seq, inbox_seq)
     VALUES (${FREE_KEY}, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (run_id) DO NOTHING
@@ -54,6 +57,30 @@ export function insertRun(connection: Connection, row: RunRow): number | undefin
   )
   return inserted.changes === 0 ? undefined : Number(inserted.lastInsertRowid)
 }
+
+/**
+ * A file that was made before there was one is given it with the next run that is made in it: until then runs are looked for row by row. So they are where the
+ * runs cannot be read to their end: those that can are to be driven all the same.
+ */
+function addSecondIndex({ sql }: Connection): void {
+  if (hasSecondIndex(sql)) return
+  try {
+    sql(SECOND_INDEX).run()
+  } catch (error) {
+    if (!isCorrupt(error)) throw error
+  }
+}
+
+function hasSecondIndex(sql: Connection['sql']): boolean {
+  try {
+    return sql('SELECT 1 FROM runs INDEXED BY runs_by_id LIMIT 0') !== undefined
+  } catch (error) {
+    if (isNoIndex(error)) return false
+    throw error
+  }
+}
+
+const isNoIndex = (error: unknown): boolean => error instanceof Error && error.message.startsWith('no such index')
 
 export function findRun({ sql }: Connection, runId: string): KeyedRow | undefined {
   const found = lookUp<StoredRow>(sql, 'runs.*', runId)
@@ -89,8 +116,7 @@ function statement(sql: Connection['sql'], columns: string): ReturnType<Connecti
   try {
     return past('INDEXED BY runs_by_id')
   } catch (error) {
-    // A file that was made before there was one, and is only read, or could not be given it.
-    if (error instanceof Error && error.message.startsWith('no such index')) return past('NOT INDEXED')
+    if (isNoIndex(error)) return past('NOT INDEXED')
     throw error
   }
 }
