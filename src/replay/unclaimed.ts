@@ -45,9 +45,12 @@ export class Unclaimed {
   }
 
   /** Of the steps of a name, those that a step of the handler may be that was given a key in its branch, or has lost it: whatever is known of them, or in doubt. */
-  otherwiseKeyed({ name, key }: EffectRef, { branch }: StepRef, asksTheSame: (effect: Effect) => boolean): Effect[] {
+  otherwiseKeyed({ name, key }: EffectRef, { id, branch }: StepRef, asksTheSame: (effect: Effect) => boolean): Effect[] {
     const turn = turnOf(branch)
-    return [...(this.#ofSteps.get(name)?.values() ?? [])].filter((effect) =>
+    const steps = [...(this.#ofSteps.get(name)?.values() ?? [])]
+    // It stood here before, under the same key or none: the others are others.
+    if (steps.some((effect) => turnOf(effect.step.id) === turnOf(id))) return []
+    return steps.filter((effect) =>
       (effect.ref.key === '') !== (key === '') && turnOf(effect.step.branch) === turn && asksTheSame(effect)
       && (isDone(effect) || (!effect.consumed && (isInDoubt(effect, () => false) || wouldBeRepeated(effect)))) && !this.#isHeld(effect.step.id))
   }

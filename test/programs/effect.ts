@@ -4,6 +4,7 @@ import { never, type Session } from './session.ts'
 
 /** Time limit of tools and steps, ms. */
 export const TOOL_MS = 1_000
+export const LEASE_MS = 20_000
 const LATE_MS = 1_400
 
 export interface Body {
@@ -27,7 +28,9 @@ export async function perform({ session, position, does, key, output, repeatable
   const hasEffect = does === 'ok' || does === 'reset-after' || does === 'hang-after' || does === 'late' || (does === 'flaky' && !isFlaky)
   if (does === 'late') await session.wait(LATE_MS)
   if ((await session.cross('before effect')) || session.frozen) return never()
-  if (hasEffect) world.effect(position, key ?? position, output)
+  // "Not done" is believed of a process when its lease and the time of its tools are over: one that stood still for longer and acts then cannot be foreseen.
+  const isForeseen = !session.zombie || session.timeline.now() < session.pausedMs + LEASE_MS + TOOL_MS
+  if (hasEffect) world.effect(position, key ?? position, output, isForeseen)
   await session.latency()
   if ((await session.cross('after effect')) || session.frozen) return never()
   if (does === 'hang-before' || does === 'hang-after') return never()

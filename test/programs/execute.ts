@@ -2,7 +2,7 @@
 import { seededRandom } from '../../src/core/random.ts'
 import { createRunner, HoldfastError, memoryStore } from '../../src/index.ts'
 import type { AttemptSummary, Outcome, Runner, StampedEvent, Store } from '../../src/index.ts'
-import { TOOL_MS } from './effect.ts'
+import { LEASE_MS, TOOL_MS } from './effect.ts'
 import { agentOf, ProgramError } from './interpret.ts'
 import { answerQuestion, isApproval } from './approver.ts'
 import { settle } from './person.ts'
@@ -16,7 +16,6 @@ import type { Violation } from './violation.ts'
 import { World } from './world.ts'
 
 const RUN_ID = 'run'
-const LEASE_MS = 20_000
 /** So many attempts beyond those that are disturbed are enough for every program of the generator. */
 const MAX_CALM_ATTEMPTS = 60
 /** Longest attempt, simulated ms. */

@@ -46,6 +46,7 @@ async function evaluate(place: Place, node: Node): Promise<unknown> {
       const model = watchedModel(place, node.bound)
       const tools = watchedTools(place, node, () => model.asked - 1, (input, position) => runPart(session, input, position, line))
       const script = node.drifts ? `${node.script} in attempt ${session.number}` : node.script
+      if (node.via === 'streamText') session.world.streamed.add(place.path)
       return ask(() => runLoop(node.via, { model, tools, system: systemOf(place, 'helper'), script }))
     }
     case 'step':

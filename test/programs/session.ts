@@ -30,6 +30,8 @@ export class Session {
   zombie = false
   /** When it was, in the world's events: what it had recorded by then came before what others record. */
   pausedAt = 0
+  /** The same in ms of the simulated clock. */
+  pausedMs = 0
   /** Its attempt has come to an end by itself. */
   isOver = false
   /** It has taken the lease. */
@@ -142,6 +144,7 @@ export class Session {
   #pause(seam: string): void {
     this.zombie = true
     this.pausedAt = this.world.now
+    this.pausedMs = this.timeline.now()
     // Time limits are over that would not have been.
     this.world.altered = true
     this.#paused ??= Promise.withResolvers()

@@ -32,6 +32,8 @@ export class World {
   loose: boolean
   /** Something legitimately came out otherwise than without disturbance: the result may differ. */
   altered = false
+  /** Loops that are told what their tools gave in the order in which those came to their end. */
+  readonly streamed = new Set<string>()
   /** Positions that had to run again in some attempt: what lies inside them did so too. */
   readonly rerun = new Set<string>()
   /** The process that recorded the end of the run. */
@@ -120,11 +122,11 @@ export class World {
     }
   }
 
-  effect(position: string, key: string, output: unknown): void {
+  effect(position: string, key: string, output: unknown, isForeseen = true): void {
     const call = this.calls.get(position)!
     this.log.push(`   effect of ${position}`)
     // "Not done" was true when it was said; it is not a leave to do it twice. What a person said is.
-    if (call.notDone) call.authorised = call.notDone = false
+    if (call.notDone && isForeseen) call.authorised = call.notDone = false
     for (const start of call.starts) if (start.key === key) start.undone = false
     this.effects.set(key, { position, key, output })
   }
@@ -169,6 +171,8 @@ export class World {
       if (decision === 'rerun') this.#consume(each)
       else each.answered = 'soon'
     }
+    // What it would give with the arguments that somebody else would have agreed to, nobody can say.
+    if (call?.spec.approval?.made && (decision === 'result' || decision === 'reuse')) this.altered = true
     if (call && decision === 'reuse') for (const other of about) call.reused.add(other)
     // Where calls move about: by the person's word this call is what that one did, which explains it.
     const explained = call && decision !== 'rerun' && decision !== 'skip' ? about.map((id) => this.calls.get(id)).find((each) => each && each !== call && isTwin(each.spec, call.spec)) : undefined
