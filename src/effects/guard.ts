@@ -3,7 +3,7 @@ import type { EffectRef, Outcome } from '../journal/entry.ts'
 import { clearedBy, decisionAbout, decisionFor, decisionOf, holdsFor, type DecisionContext } from './decision.ts'
 import { isExpected, isInDoubt, isUnknown } from './doubt.ts'
 import { approvalOf, turnOf } from '../replay/identity.ts'
-import { wouldBeRepeated, type Effect, type Ledger, type TakenDecision } from './ledger.ts'
+import { isUntold, wouldBeRepeated, type Effect, type Ledger, type TakenDecision } from './ledger.ts'
 
 /** What a tool's policy says about effects. */
 export interface EffectPolicy {
@@ -179,7 +179,8 @@ function blockersOf(ledger: Ledger, call: GuardedCall, context: GuardContext): E
     // interrupted side by side must not wait for each other.
     if (isExpected(effect) && !context.isUnclaimed(effect.step.id) && isSettledByItsCall(ledger, effect, call.policy)) return false
     if (isInDoubt(effect, context.isRunning)) return !(effect.superseded && call.policy.allowRepeat === true)
-    return wouldBeRepeated(effect) ? !(effect.superseded && call.policy.allowRepeat) : !call.policy.allowRepeat && context.elsewhere.includes(effect)
+    if (wouldBeRepeated(effect)) return !(effect.superseded && call.policy.allowRepeat)
+    return !call.policy.allowRepeat && (context.elsewhere.includes(effect) || (isUntold(effect) && context.isUnclaimed(effect.step.id)))
   })
 }
 

@@ -81,11 +81,12 @@ describe('Ledger', () => {
     expect(standing(ledgerOf(started('a'), ended('a', value('ok')), superseded('a'), consumed(['a'])))).toEqual([])
   })
 
-  it('lets nothing stand in the way that is over: told, failed, not done, or settled before its own call comes back for it', () => {
+  it('lets nothing stand in the way that is over: told, failed, or not done; what was settled before its own call comes back stands until it does', () => {
     expect(standing(ledgerOf(started('a'), ended('a', value('ok'))))).toEqual([])
     expect(standing(ledgerOf(started('a'), ended('a', { type: 'error', error: { json: 'no' } }), superseded('a')))).toEqual([])
     expect(standing(ledgerOf(started('a'), ended('a', unknown), settled('a', { type: 'not-done' })))).toEqual([])
-    expect(standing(ledgerOf(started('a'), settled('a', { type: 'completed', outcome: value('ok') })))).toEqual([])
+    expect(standing(ledgerOf(started('a'), settled('a', { type: 'completed', outcome: value('ok') })))).toEqual(['a'])
+    expect(standing(ledgerOf(started('a'), settled('a', { type: 'completed', outcome: value('ok') }), ended('a', value('ok'))))).toEqual([])
   })
 
   it('supersedes all that lies below a path, and nothing that only begins like it', () => {

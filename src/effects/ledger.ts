@@ -45,6 +45,9 @@ export interface Effect {
 /** Known to have happened, though its caller does not know or no record says so any more: another start would repeat it unawares. */
 export const wouldBeRepeated = (effect: Effect): boolean => effect.state === 'completed' && (effect.superseded !== undefined || effect.told === 'unknown')
 
+/** Known to have happened, and no record says so yet: its own call comes back and is answered, or is another one now. */
+export const isUntold = ({ state, told, superseded }: Effect): boolean => state === 'completed' && told === 'nothing' && !superseded
+
 /** It happened, and its own call is still to be answered: by its record, or with what was found out of it. */
 export const isDone = ({ state, told, superseded, consumed }: Effect): boolean => state === 'completed' && told !== 'unknown' && !superseded && !consumed
 
@@ -92,7 +95,7 @@ export class Ledger {
     return this.#within.has(path)
   }
 
-  /** Effects of one name and key that are running, in doubt, superseded or settled behind their caller's back, and not consumed. */
+  /** Effects of one name and key that are running, in doubt, superseded or settled behind their caller's back or before it came back, and not consumed. */
   standing(ref: EffectRef): readonly Effect[] {
     return [...(this.#standing.get(keyOf(ref)) ?? [])]
   }
@@ -248,7 +251,7 @@ export class Ledger {
 
   #track(effect: Effect): void {
     const open = effect.state === 'started' || effect.state === 'unknown'
-    const standing = !effect.consumed && (open || wouldBeRepeated(effect))
+    const standing = !effect.consumed && (open || wouldBeRepeated(effect) || isUntold(effect))
     let set = this.#standing.get(keyOf(effect.ref))
     if (!set) this.#standing.set(keyOf(effect.ref), (set = new Set()))
     if (standing) set.add(effect)

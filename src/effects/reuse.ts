@@ -5,12 +5,12 @@ import { hasResult, type Effect } from './ledger.ts'
 /**
  * Of the effects that a call would repeat, the one whose result it is to be given: the very same call, else that of its turn, else the only one.
  * Undefined: none has a stored result, or several fit and gave different ones, so that nobody can tell whose is whose (steps that say nothing
- * of what they ask for, moved together).
+ * of what they ask for, moved together, or behind a result that may be another one: `isSure` false).
  */
-export function reusable(effects: readonly Effect[], { step, fingerprint }: { readonly step: string; readonly fingerprint: string }): Effect | undefined {
+export function reusable(effects: readonly Effect[], { step, fingerprint }: { readonly step: string; readonly fingerprint: string }, { isSure = true } = {}): Effect | undefined {
   const withResult = effects.filter(hasResult)
   const turn = turnOf(step)
-  const atTurn = (some: readonly Effect[]): Effect | undefined => some.findLast((effect) => turnOf(effect.step.id) === turn)
+  const atTurn = (some: readonly Effect[]): Effect | undefined => (isSure ? some.findLast((effect) => turnOf(effect.step.id) === turn) : undefined)
   const same = withResult.filter((effect) => effect.fingerprint === fingerprint)
   return atTurn(same) ?? (same.length > 0 ? theOnly(same) : (atTurn(withResult) ?? theOnly(withResult)))
 }

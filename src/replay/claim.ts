@@ -51,6 +51,8 @@ export interface Claim {
   readonly model?: ModelClaim
   /** Whether the code that asks has asked for that step or branch itself, before: it is not a line of work beside it. Absent: nobody knows. */
   readonly follows?: (id: string) => boolean
+  /** What its code had asked for last, by its turn: a step that says nothing of what it asks is another one where its code has not asked for that. Absent: nothing, or nobody knows. */
+  readonly after?: string
   /** What had ended by then, in events of the machine, came before it, whoever had asked for it. */
   readonly seen?: number
   /** It has effects and is not idempotent. */

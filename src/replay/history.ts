@@ -9,6 +9,8 @@ import { generationOf, MAIN, parentOf, placeOf, regenerated } from './identity.t
 export interface StepRecord {
   readonly ref: StepRef
   readonly fingerprint: string
+  /** What its code had asked for before, by its turn. */
+  readonly after: string | undefined
   readonly config: string | undefined
   /** Digests of changed configurations under which it has answered already. */
   readonly accepted: Set<string>
@@ -52,6 +54,7 @@ export class History {
         this.#add({
           ref: entry.step,
           fingerprint: entry.fingerprint,
+          after: entry.after,
           config: entry.config,
           accepted: new Set(),
           prompt: entry.prompt,

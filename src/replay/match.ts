@@ -1,6 +1,6 @@
 /** Whether a record answers a step that is known by number (R4, R5, R8). Pure: what to do about it is the machine's. */
 import type { Branch } from './branch.ts'
-import type { Claim, ModelClaim } from './claim.ts'
+import { isBlind, type Claim, type ModelClaim } from './claim.ts'
 import type { History, StepRecord } from './history.ts'
 import { changedParts } from './reason.ts'
 
@@ -65,5 +65,5 @@ const isUnder = (record: StepRecord, config: string | undefined): boolean =>
   record.config === config || (config !== undefined && record.accepted.has(config))
 
 /** Whether a record is of a step that asks for the same; of model requests, settings aside. */
-export const asksTheSame = ({ ref, fingerprint }: StepRecord, claim: Claim): boolean =>
-  ref.kind === claim.kind && ref.name === claim.name && fingerprint === claim.fingerprint
+export const asksTheSame = ({ ref, fingerprint, after }: StepRecord, claim: Claim): boolean =>
+  ref.kind === claim.kind && ref.name === claim.name && fingerprint === claim.fingerprint && (after === undefined || !isBlind(claim) || !claim.follows || claim.follows(after))

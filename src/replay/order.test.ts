@@ -5,6 +5,7 @@ import { Order } from './order.ts'
 const record = (id: string, seq: number, branch = ''): StepRecord => ({
   ref: { id, branch, kind: 'step', name: id },
   fingerprint: '',
+  after: undefined,
   config: undefined,
   accepted: new Set(),
   prompt: undefined,

@@ -56,13 +56,12 @@ export class Unclaimed {
   }
 
   /**
-   * Those of which something is known, or in doubt, that no call has been answered with; and what else stands in the way of other calls, of which nobody
-   * that is still there was told: in doubt, or superseded.
+   * Those of which something is known, or in doubt, that no call has been answered with; and what else is in doubt, or superseded.
    */
   left(): Effect[] {
     const unclaimed = [...this.#effects.values()].flatMap((same) => [...same.values()])
-      .filter((effect) => !effect.superseded && !effect.consumed && (isDone(effect) || isUnknown(effect, () => false)) && !this.#isHeld(effect.step.id))
-    const untold = this.#ledger.allStanding().filter((effect) => (effect.superseded ? !effect.passed : isInDoubt(effect, () => false) && effect.told !== 'unknown'))
+      .filter((effect) => !effect.superseded && !effect.consumed && !effect.passed && (isDone(effect) || isUnknown(effect, () => false)) && !this.#isHeld(effect.step.id))
+    const untold = this.#ledger.allStanding().filter((effect) => (effect.superseded ? !effect.passed : isInDoubt(effect, () => false)))
     return [...new Set([...unclaimed, ...untold])].filter(({ cause }) => cause !== 'skipped')
   }
 

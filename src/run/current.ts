@@ -3,6 +3,8 @@
  * so that two copies of the package agree.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
+import { hash } from '../core/hash.ts'
+import { parentOf, turnOf } from '../replay/identity.ts'
 import type { Drive } from './drive.ts'
 import type { StepContext } from './step.ts'
 
@@ -24,9 +26,23 @@ export interface Context {
 
 /** A step or branch that was asked for, and those that the code that asked had asked for before. */
 export interface Asked {
+  /** By its turn. */
   readonly id: string
+  readonly mark: string
+  /** Its result was handed out, or the branch has ended. */
+  hasEnded: boolean
+  /** What its own code had asked for last. */
+  readonly own: Asked | undefined
   readonly before: readonly Asked[]
   /** Up to here, in events of the machine, all that had ended came before it. */
+  readonly seen: number
+}
+
+/** What has just ended, from which all that is asked for right now goes on. */
+export interface GoesOn {
+  /** That, and what its code had asked for. */
+  readonly from?: Asked | undefined
+  /** It was handed out in the order of its record: what had ended by then, in events of the machine, comes before it on resume, too. 0: that is not so. */
   readonly seen: number
 }
 
@@ -47,17 +63,18 @@ export const currentContext = (): Context | undefined => shared.storage.getStore
 
 export const inContext = <T>(context: Context, fn: () => T): T => shared.storage.run(context, fn)
 
-/** Code that goes on from here has asked for this step or branch; what runs beside it has not. `seen`: the code goes on from what ended then; 0: nobody knows from what. */
-export function rememberAsked(id: string, seen: number): Asked {
+/** Code that goes on from here has asked for this step or branch; what runs beside it has not. */
+export function rememberAsked(id: string, now: GoesOn): Asked {
   const context = currentContext()
-  const asked = { id, ...knownIn(context, seen) }
+  const turn = turnOf(id)
+  const asked: Asked = { id: turn, mark: markOf(turn), hasEnded: false, own: ownIn(context), ...knownIn(context, now) }
   if (context?.line) context.line.asked = asked
   else if (context) shared.storage.enterWith({ ...context, asked })
   return asked
 }
 
-function knownIn(context: Context | undefined, seen: number): Pick<Asked, 'before' | 'seen'> {
-  const before = [...new Set([context?.line?.asked, context?.asked].filter((each) => each !== undefined))]
+function knownIn(context: Context | undefined, { from, seen }: GoesOn): Pick<Asked, 'before' | 'seen'> {
+  const before = [...new Set([context?.line?.asked, context?.asked, from].filter((each) => each !== undefined))]
   return { before, seen: Math.max(seen, ...before.map((each) => each.seen)) }
 }
 
@@ -71,20 +88,34 @@ export function asOneLine<T>(fn: () => T): T {
 export interface Follower {
   /** It has asked for that step or branch itself. */
   readonly follows: (id: string) => boolean
-  /** It goes on from what ended here, in events of the machine, or has before: what had ended by then comes before it on resume, too, since results are handed out in the order of their records (R4). */
+  /** It goes on from what was handed out then, in events of the machine, or has before: what had ended by then comes before it on resume, too, since results are handed out in the order of their records (R4). */
   readonly seen: number
+  /** Of what it has asked for in its branch and that has ended, the newest, by its turn: what is asked for side by side comes in any order, and a branch is opened when a pool lets it. */
+  readonly after: string | undefined
 }
 
-export function followerOf(context: Context, now: number): Follower {
+export function followerOf(context: Context, now: GoesOn): Follower {
   const { before, seen } = knownIn(context, now)
-  return { follows: (id) => isAmong(id, before), seen }
+  return { follows: (id) => isAmong(markOf(turnOf(id)), before), seen, after: newestEnded(ownIn(context), turnOf(context.branch)) }
+}
+
+/** It is kept with each step that says nothing of what it asks, however long the keys are that it follows. */
+const markOf = (turn: string): string => (turn.length > LONG ? hash(turn) : turn)
+const LONG = 100
+
+const ownIn = (context: Context | undefined): Asked | undefined => context?.line?.asked ?? context?.asked
+
+function newestEnded(asked: Asked | undefined, branch: string): string | undefined {
+  // What was asked for before the branch was opened stands outside of it.
+  for (let each = asked; each && each.id !== branch; each = each.own) if (each.hasEnded && parentOf(each.id) === branch) return each.mark
+  return undefined
 }
 
 /** The nearest first: in a line of work it is found at once. */
-function isAmong(id: string, before: readonly Asked[]): boolean {
+function isAmong(mark: string, before: readonly Asked[]): boolean {
   const seen = new Set(before)
   for (const each of seen) {
-    if (each.id === id) return true
+    if (each.mark === mark) return true
     for (const earlier of each.before) seen.add(earlier)
   }
   return false

@@ -2,7 +2,7 @@
 import { afterPromises, type Clock } from '../core/clock.ts'
 import type { Ticket } from '../replay/claim.ts'
 import type { Machine } from '../replay/machine.ts'
-import { rememberAsked } from './current.ts'
+import { rememberAsked, type Asked, type GoesOn } from './current.ts'
 import type { Ended } from './drive-end.ts'
 
 interface Surroundings {
@@ -15,12 +15,14 @@ interface Surroundings {
   readonly track: (work: Promise<void>) => void
 }
 
+const NOTHING: GoesOn = { seen: 0 }
+
 export class Delivery {
   readonly #around: Surroundings
   readonly #ends = new Map<Ticket, Ended>()
-  readonly #callers = new Map<Ticket, (ended: Ended) => void>()
-  /** When something was handed out or a branch has ended, until all promises have gone on: what is asked for meanwhile goes on from it; 0: by now something else may go on. */
-  #seen = 0
+  readonly #callers = new Map<Ticket, { readonly give: (ended: Ended) => void; readonly asked: Asked | undefined }>()
+  /** What was handed out or has ended last, until all promises have gone on: what is asked for meanwhile goes on from it. By then something else may go on. */
+  #goesOn: GoesOn = NOTHING
   #isRunning = false
   #poke: () => void = () => {}
 
@@ -28,14 +30,19 @@ export class Delivery {
     this.#around = around
   }
 
-  get seen(): number {
-    return this.#seen
+  get goesOn(): GoesOn {
+    return this.#goesOn
   }
 
-  /** What is asked for now, before any timer or I/O goes on, goes on from what has just ended. */
-  goOn(): void {
-    this.#seen = this.#around.machine.now
-    afterPromises(() => (this.#seen = 0))
+  /** A branch has ended. Nobody has recorded when: only where that was right behind a result is it in the order of records, too. */
+  goOnFrom(from: Asked): void {
+    from.hasEnded = true
+    this.#set({ from, seen: this.#goesOn.seen > 0 ? this.#around.machine.now : 0 })
+  }
+
+  #set(goesOn: GoesOn): void {
+    this.#goesOn = goesOn
+    afterPromises(() => (this.#goesOn = NOTHING))
   }
 
   /** The steps whose callers still wait. */
@@ -45,8 +52,8 @@ export class Delivery {
 
   /** Resolves to the end of the step when its turn has come. `isOurs`: the code that asks is of this drive. */
   turnOf(ticket: Ticket, isOurs: boolean): Promise<Ended> {
-    if (isOurs) rememberAsked(ticket.ref.id, this.#seen)
-    return new Promise((give) => this.#callers.set(ticket, give))
+    const asked = isOurs ? rememberAsked(ticket.ref.id, this.#goesOn) : undefined
+    return new Promise((give) => this.#callers.set(ticket, { give, asked }))
   }
 
   /** A step has its end. */
@@ -86,11 +93,13 @@ export class Delivery {
   }
 
   #handOut(ticket: Ticket): void {
-    const give = this.#callers.get(ticket)!
+    const { give, asked } = this.#callers.get(ticket)!
     const ended = this.#ends.get(ticket)!
     this.#callers.delete(ticket)
     this.#ends.delete(ticket)
-    this.goOn()
+    if (asked) asked.hasEnded = true
+    const isRecorded = ticket.seq < Number.MAX_SAFE_INTEGER
+    this.#set({ from: asked, seen: isRecorded ? this.#around.machine.now : 0 })
     give(ended)
   }
 

@@ -7,14 +7,14 @@ import type { Consumption } from '../effects/guard.ts'
 import { decode } from '../journal/codec.ts'
 import type { SuspendReason } from '../journal/entry.ts'
 import { HoldfastError } from '../errors.ts'
-import type { Note, Ticket } from '../replay/claim.ts'
+import { isBlind, type Note, type Ticket } from '../replay/claim.ts'
 import { around, isWithin, MAIN } from '../replay/identity.ts'
 import { Machine } from '../replay/machine.ts'
 import type { Refusal } from '../replay/refusal.ts'
 import { withdraw } from './approval.ts'
 import type { Attempt, Delayed } from './attempt.ts'
 import { Blame } from './blame.ts'
-import { currentContext, followerOf, inContext } from './current.ts'
+import { currentContext, followerOf, inContext, type Asked, type GoesOn } from './current.ts'
 import { Delivery } from './delivery.ts'
 import type { DriveEnd, Ended } from './drive-end.ts'
 import { performLive } from './live.ts'
@@ -98,13 +98,13 @@ export class Drive {
   }
 
   /** What the code that goes on now comes after, besides what it has asked for itself: see {@link Delivery}. */
-  get seen(): number {
-    return this.#delivery.seen
+  get goesOn(): GoesOn {
+    return this.#delivery.goesOn
   }
 
   /** A branch has ended: what goes on from there comes after it. */
-  goOn(): void {
-    this.#delivery.goOn()
+  goOnFrom(branch: Asked): void {
+    this.#delivery.goOnFrom(branch)
   }
 
   /** Asks for a step. The claim is made before this returns. */
@@ -116,8 +116,8 @@ export class Drive {
       return this.#hasReturned ? this.refuse(afterTheEnd(spec.label), spec.claim.branch) : this.#neverIn(spec.claim.branch)
     }
     this.#disarmIdle()
-    const here = context?.drive === this ? followerOf(context, this.seen) : {}
-    const verdict = refusedIn(spec.label, context) ?? this.machine.claim({ ...spec.claim, ...here })
+    const { after, ...here } = context?.drive === this ? followerOf(context, this.goesOn) : {}
+    const verdict = refusedIn(spec.label, context) ?? this.machine.claim({ ...spec.claim, ...here, ...(after !== undefined && isBlind(spec.claim) && { after }) })
     if (verdict.type === 'refuse') {
       this.#watch()
       return this.refuse(verdict, spec.claim.branch)

@@ -38,6 +38,7 @@ export async function record(
     type: 'step-ended',
     step: ref,
     fingerprint,
+    ...afterOf(ticket),
     ...drive.machine.rangeOf(ticket),
     outcome: end.outcome,
     ...(effect && { effect: { name: effect.name, key: effect.key } }),
@@ -96,6 +97,8 @@ function standsAlready(drive: Drive, ticket: Ticket, { claim }: StepSpec, usage:
 
 export const consumed = (step: string, consumes: Consumption): NewEntry[] =>
   consumes.effects.length + consumes.decisions.length > 0 ? [{ type: 'consumed', step, ...consumes }] : []
+
+export const afterOf = ({ claim: { after } }: Ticket): { after?: string } => (after === undefined ? {} : { after })
 
 export const modelParts = ({ claim: { model } }: StepSpec): { config?: string; prompt?: NonNullable<StepSpec['claim']['model']>['prompt'] } =>
   model ? { config: model.config, prompt: model.prompt } : {}

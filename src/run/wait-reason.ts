@@ -17,12 +17,12 @@ type Doubt = SuspendReason & { readonly type: 'in-doubt' | 'repeat' }
 
 const OPTIONS: Readonly<Record<Choice, string>> = { rerun: '--rerun', skip: '--skip', result: '--result JSON', reuse: '--reuse' }
 
-export function waitReason(drive: Drive, { ref, claim }: Ticket, spec: StepSpec, { why, effects }: GuardVerdict & { type: 'wait' }): Doubt {
+export function waitReason(drive: Drive, { ref, claim, changedAt }: Ticket, spec: StepSpec, { why, effects }: GuardVerdict & { type: 'wait' }): Doubt {
   const { runId, history } = drive.attempt
   const ids = effects.map((effect) => effect.step.id)
   const isItself = ids.includes(ref.id)
   const isBehind = why === 'in-doubt' && !isItself && effects.every((effect) => isExpected(effect) && !drive.machine.isUnclaimed(effect.step.id))
-  const isReusable = why === 'repeat' && reusable(effects, { step: ref.id, fingerprint: claim.fingerprint ?? '' }) !== undefined
+  const isReusable = why === 'repeat' && reusable(effects, { step: ref.id, fingerprint: claim.fingerprint ?? '' }, { isSure: changedAt === 0 }) !== undefined
   const choices: Choice[] = isBehind ? [] : ['rerun', 'skip', 'result', ...(isReusable ? ['reuse' as const] : [])]
   const hasInside = isItself && [...history.recordsBelow(ref.id)].some((id) => id !== ref.id)
   const isOther = ref.kind === 'tool' && !isBehind && !claim.effect?.policy.keyed && effects.some(({ fingerprint }) => fingerprint !== claim.fingerprint)

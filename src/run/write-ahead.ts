@@ -3,7 +3,7 @@ import type { Consumption } from '../effects/guard.ts'
 import type { Ticket } from '../replay/claim.ts'
 import type { Drive } from './drive.ts'
 import { failed, isLost, isOfRecord, messageOf } from './outcome.ts'
-import { consumed, encodedInput, modelParts, record } from './record.ts'
+import { afterOf, consumed, encodedInput, modelParts, record } from './record.ts'
 import { noRoom, recordName } from './room.ts'
 import type { StepSpec } from './step.ts'
 
@@ -26,6 +26,7 @@ export async function writeAhead(drive: Drive, ticket: Ticket, spec: StepSpec, {
       type: 'step-started',
       step: ticket.ref,
       fingerprint: spec.claim.fingerprint ?? '',
+      ...afterOf(ticket),
       ...machine.rangeOf(ticket),
       idempotencyKey,
       effect: { name, key },

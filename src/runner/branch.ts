@@ -21,13 +21,13 @@ export async function inBranch<T>(drive: Drive, parent: string, key: string, fn:
     })
   }
   const name = drive.attempt.secrets?.hide(String(key)) ?? String(key)
-  const refused = current?.drive === drive ? drive.machine.openedByOthers(parent, name, followerOf(current, drive.seen)) : undefined
+  const refused = current?.drive === drive ? drive.machine.openedByOthers(parent, name, followerOf(current, drive.goesOn)) : undefined
   if (refused) return drive.refuse(refused, parent)
   const branch = drive.machine.openBranch(parent, { key: name })
   if (branch === undefined) {
     return drive.refuse({ type: 'refuse', code: 'AMBIGUOUS_STEP', message: `branch "${key}" is open already`, advice: 'Give each line of work a key of its own' }, parent)
   }
-  const asked = rememberAsked(branch.path, drive.seen)
+  const asked = rememberAsked(branch.path, drive.goesOn)
   const context = { ...current, asked, drive, branch: branch.path }
   const line: Line = { asked }
   let isOpen = true
@@ -38,7 +38,7 @@ export async function inBranch<T>(drive: Drive, parent: string, key: string, fn:
       if (!isOpen) return
       isOpen = false
       drive.machine.closeBranch(branch)
-      drive.goOn()
+      drive.goOnFrom(asked)
     },
   }
   let isRead = false

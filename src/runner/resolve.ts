@@ -93,7 +93,7 @@ function questionOf(entries: readonly Placed[], history: History, step: string, 
   if (!reason) return undefined
   const effects = reason.effects.flatMap((id) => history.ledger.effects.get(id) ?? [])
   const [first] = effects
-  return first && { effects: reason.effects, kind: first.step.kind, effect: { name: first.ref.name, key: reason.key ?? first.ref.key }, fingerprint: reason.fingerprint, earlier: effects, given: reusable(effects, reason), first: reason.first ?? [] }
+  return first && { effects: reason.effects, kind: first.step.kind, effect: { name: first.ref.name, key: reason.key ?? first.ref.key }, fingerprint: reason.fingerprint, earlier: effects, given: reason.choices?.includes('reuse') === false ? undefined : reusable(effects, reason), first: reason.first ?? [] }
 }
 
 /** It is in doubt, and nobody has left it at that. */

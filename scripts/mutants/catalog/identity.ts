@@ -141,7 +141,7 @@ export const identity: readonly Mutant[] = [
     rule: 'R1',
     wrong: 'Code that a timer or I/O wakes right after a result was handed out counts as going on from it.',
     file: 'src/run/delivery.ts',
-    edits: [{ from: 'afterPromises(() => (this.#seen = 0))', to: 'void this.#around.clock.idle().then(() => (this.#seen = 0))' }],
+    edits: [{ from: 'afterPromises(() => (this.#goesOn = NOTHING))', to: 'void this.#around.clock.idle().then(() => (this.#goesOn = NOTHING))' }],
     caughtBy: { file: 'test/told-apart.test.ts', name: 'are refused where other code is woken by the event loop right after the first was handed out' },
   },
   {
