@@ -3,6 +3,7 @@ import { generateText, stepCountIs, streamText, tool } from 'ai'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { createRunner, defineAgent, memoryStore, type Run, type RunnerOptions } from '../src/index.ts'
+import { later, mortal } from './support/crash.ts'
 import { testModel } from './support/model.ts'
 
 const quick = { idleMs: 5, replayHoldMs: 20 } satisfies Partial<RunnerOptions>
@@ -220,4 +221,27 @@ describe('a key that two lines of work use', () => {
     expect(await drive(twice)).toMatchObject({ status: 'completed' })
     expect(charged).toEqual([1, 2, 3, 4])
   })
+})
+
+it('a step that says nothing of what it asks is not answered with that of another line of work, which had come first before the kill', async () => {
+  const mailed: string[] = []
+  const store = memoryStore()
+  const dying = mortal(store)
+  let isSecond = false
+  const slow = Promise.withResolvers<void>()
+  const agent = defineAgent('a', (run) => Promise.all(['eu', 'us'].map(async (region) => {
+    await run.branch(region, async () => {
+      if (region === (isSecond ? 'eu' : 'us')) await slow.promise
+      await run.read('look', { input: region }, () => region)
+    })
+    return run.step('mail', () => (mailed.push(region), `mailed to ${region}`))
+  })))
+  const died = dying.killAt(/"step-ended".*"name":"mail"/, 'after')
+  void createRunner({ agents: [agent], store: dying.store, ...quick }).run(agent, 1, { runId: 'r' })
+  await died
+  expect(mailed).toEqual(['eu'])
+  isSecond = true
+  const runner = createRunner({ agents: [agent], store, clock: later(), ...quick })
+  expect(await runner.resume('r')).toMatchObject({ status: 'suspended', reasons: [{ type: 'repeat', tool: 'mail', effects: ['0'] }] })
+  expect(mailed).toEqual(['eu'])
 })

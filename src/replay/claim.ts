@@ -53,6 +53,8 @@ export interface Claim {
   readonly follows?: (id: string) => boolean
   /** What its code had asked for last, by its turn: a step that says nothing of what it asks is another one where its code has not asked for that. Absent: nothing, or nobody knows. */
   readonly after?: string
+  /** Whether its code has asked for that, and it has ended. */
+  readonly isBehind?: (mark: string) => boolean
   /** What had ended by then, in events of the machine, came before it, whoever had asked for it. */
   readonly seen?: number
   /** It has effects and is not idempotent. */

@@ -66,4 +66,4 @@ const isUnder = (record: StepRecord, config: string | undefined): boolean =>
 
 /** Whether a record is of a step that asks for the same; of model requests, settings aside. */
 export const asksTheSame = ({ ref, fingerprint, after }: StepRecord, claim: Claim): boolean =>
-  ref.kind === claim.kind && ref.name === claim.name && fingerprint === claim.fingerprint && (after === undefined || !isBlind(claim) || !claim.follows || claim.follows(after))
+  ref.kind === claim.kind && ref.name === claim.name && fingerprint === claim.fingerprint && (after === undefined || !isBlind(claim) || !claim.isBehind || claim.isBehind(after))

@@ -88,6 +88,8 @@ export function asOneLine<T>(fn: () => T): T {
 export interface Follower {
   /** It has asked for that step or branch itself. */
   readonly follows: (id: string) => boolean
+  /** It has, and that has ended. */
+  readonly isBehind: (mark: string) => boolean
   /** It goes on from what was handed out then, in events of the machine, or has before: what had ended by then comes before it on resume, too, since results are handed out in the order of their records (R4). */
   readonly seen: number
   /** Of what it has asked for in its branch and that has ended, the newest, by its turn: what is asked for side by side comes in any order, and a branch is opened when a pool lets it. */
@@ -96,7 +98,7 @@ export interface Follower {
 
 export function followerOf(context: Context, now: GoesOn): Follower {
   const { before, seen } = knownIn(context, now)
-  return { follows: (id) => isAmong(markOf(turnOf(id)), before), seen, after: newestEnded(ownIn(context), turnOf(context.branch)) }
+  return { follows: (id) => find(markOf(turnOf(id)), before) !== undefined, isBehind: (mark) => find(mark, before)?.hasEnded === true, seen, after: newestEnded(ownIn(context), turnOf(context.branch)) }
 }
 
 /** It is kept with each step that says nothing of what it asks, however long the keys are that it follows. */
@@ -112,13 +114,13 @@ function newestEnded(asked: Asked | undefined, branch: string): string | undefin
 }
 
 /** The nearest first: in a line of work it is found at once. */
-function isAmong(mark: string, before: readonly Asked[]): boolean {
+function find(mark: string, before: readonly Asked[]): Asked | undefined {
   const seen = new Set(before)
   for (const each of seen) {
-    if (each.mark === mark) return true
+    if (each.mark === mark) return each
     for (const earlier of each.before) seen.add(earlier)
   }
-  return false
+  return undefined
 }
 
 /** Whether this process drives a run right now. */

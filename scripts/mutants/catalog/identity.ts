@@ -113,6 +113,14 @@ export const identity: readonly Mutant[] = [
     caughtBy: { file: 'test/told-apart.test.ts', name: 'are refused where other code asks for the second one, although the first has ended: the loads may end in another order on resume' },
   },
   {
+    name: 'a record of whoever came first',
+    rule: 'R4',
+    wrong: 'A step that says nothing of what it asks is answered by the record in its place, whose line of work had made that.',
+    file: 'src/replay/match.ts',
+    edits: [{ from: '|| claim.isBehind(after))', to: '|| claim.isBehind)' }],
+    caughtBy: { file: 'test/told-apart.test.ts', name: 'a step that says nothing of what it asks is not answered with that of another line of work, which had come first before the kill' },
+  },
+  {
     name: 'behind the last one only',
     rule: 'R1',
     wrong: 'What goes on when several lines of work have ended comes after the last of them only.',
