@@ -138,6 +138,44 @@ describe.each(STORES)('in a $kind store', ({ make }) => {
     await again.close()
   })
 
+  it.each<[string, (value: string) => string, string, string]>([
+    ['percent escapes', encodeURIComponent, 'sk_live_4eC39HqL', 'sk/live+4eC39HqL'],
+    ['base64 of URLs', (value) => Buffer.from(value).toString('base64url'), 'sk_live_4eC39H1234', 'sk_live_4eC39H1234x'],
+    ['base64', (value) => Buffer.from(value).toString('base64'), 'sk_live_4eC39H1234', 'sk_live_4eC39H1234x'],
+    ['JSON text', JSON.stringify, 'sk_live_4eC39HqL', 'sk"live_4eC39HqL'],
+    ['JSON text in a URL', (value) => encodeURIComponent(JSON.stringify([value])), 'sk"live\\4eC39HqL', 'sk_live_4eC39HqL'],
+  ])('a secret in %s is known by its name alone, so that under a value which is written in another way all replays, and a doubt is met again', async (_, put, before, after) => {
+    const fail = failingOnce()
+    let key = before
+    let calls = 0
+    const lost = (): never => { calls++; throw Object.assign(new Error('reset'), { code: 'ECONNRESET' }) }
+    const model = testModel((turn) => (turn < 3 ? { calls: [{ id: `c${turn} ${put(key)}`, tool: turn === 0 ? 'login' : 'pay', input: { turn } }] } : { text: 'done' }))
+    const agent = defineAgent('a', async (run) => {
+      const text = `for ${put(key)}`
+      const tools = run.tools({
+        login: tool({ inputSchema: z.object({ turn: z.number() }), execute: async () => calls++ }),
+        pay: tool({ inputSchema: z.object({ turn: z.number() }), execute: async (): Promise<string> => lost() }),
+      }, { login: { effectKey: () => text }, pay: { effectKey: () => text } })
+      await run.step('charge', { key: text }, () => calls++)
+      await run.step(`charge ${text}`, () => calls++)
+      await run.branch(text, () => run.step('charge', () => calls++))
+      await generateText({ model: run.model(model), tools, prompt: text, stopWhen: isStepCount(run.attempt === 1 ? 2 : 4), maxRetries: 0 })
+      fail()
+    })
+    const events: StampedEvent[] = []
+    const open = (): ReturnType<typeof createRunner> => createRunner({ agents: [agent], store: place.open(), secrets: { KEY: key }, ...quick, onEvent: (event) => events.push(event) })
+    const runner = open()
+    await expect(runner.run(agent, {}, { runId: 'r' })).rejects.toThrow(/later/)
+    await runner.close()
+    expect(calls).toBe(5)
+    key = after
+    const again = open()
+    expect(await again.resume('r')).toMatchObject({ status: 'suspended', reasons: [{ type: 'in-doubt', tool: 'pay' }] })
+    await again.close()
+    expect(calls).toBe(5)
+    expect(events.filter(({ type }) => type === 'replay-diverged' || type === 'config-changed' || type === 'warning')).toEqual([])
+  })
+
   it('a secret that is not given any more: SECRET_MISSING with its name, before the handler starts, and nothing is changed', async () => {
     let handled = 0
     const agent = defineAgent('a', async (run) => {

@@ -23,7 +23,7 @@ it.each<[string, string, string]>([
 ])('of %s nothing is left, and all is back as it was', (_, text, shown) => {
   expect(sealed({ text }).text).toEqual({ text: shown })
   expect(sealed({ text }).back(secrets)).toEqual({ text })
-  expect(secrets.hide(text).replaceAll('|json', '')).toBe(shown.replaceAll('|json', ''))
+  expect(secrets.hide(text)).toBe(shown.replaceAll(/\|[\w-]+/g, ''))
 })
 
 it('one that begins in itself is hidden as often as it takes', () => {

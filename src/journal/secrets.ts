@@ -73,9 +73,9 @@ export class Secrets {
     return values.size === 0 ? undefined : new Secrets(values)
   }
 
-  /** The text with names in place of values, for people, and for what something is known by. */
+  /** The text with names in place of values, for people, and for what something is known by: without the form, which depends on the value. */
   hide(text: string): string {
-    return this.#replaced(text, OPENING)
+    return replaced(text, this.#find(text), ({ name }) => `${OPENING}${name}${CLOSING}`)
   }
 
   /** Whether it holds the value of one. Which one, or undefined. */
@@ -127,16 +127,22 @@ export class Secrets {
     const found = this.#find(text)
     if (found.length === 0) return text
     const depth = of === 'text' ? depths(text) : () => 0
-    let shown = ''
-    let from = 0
-    for (const stands of found) {
+    return replaced(text, found, (stands) => {
       const whole = text.slice(stands.start - (stands.from ?? 0), stands.end)
       const form = nameOfForm({ ...formOf(stands, this.#values.get(stands.name)!, whole, of, depth(stands.start)), ...(stands.from !== undefined && { from: stands.from }) })
-      shown += `${text.slice(from, stands.start)}${opening}${stands.name}${form === '' ? '' : `|${form}`}${CLOSING}`
-      from = stands.end
-    }
-    return shown + text.slice(from)
+      return `${opening}${stands.name}${form === '' ? '' : `|${form}`}${CLOSING}`
+    })
   }
+}
+
+function replaced(text: string, found: readonly Stands[], placeholder: (stands: Stands) => string): string {
+  let shown = ''
+  let from = 0
+  for (const stands of found) {
+    shown += text.slice(from, stands.start) + placeholder(stands)
+    from = stands.end
+  }
+  return shown + text.slice(from)
 }
 
 /**
