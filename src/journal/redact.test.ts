@@ -151,6 +151,16 @@ describe('what is no plain data', () => {
     expect(inspect(shown, { depth: 9 })).not.toMatch(new RegExp(`${KEY}|${PASSWORD}`))
   })
 
+  it('is masked in the names of properties of errors, which keep what errors have of their own', () => {
+    const redaction = Redaction.of([/\d{16}|message/], Secrets.of({ KEY }))!
+    const error = Object.assign(new Error('no', { cause: Object.assign(new Error('why'), { [KEY]: 1 }) }), { [`x-${KEY}`]: KEY, '4242424242424242': 1 })
+    const shown = redaction.value(error) as Error
+    expect({ ...shown }).toEqual({ 'x-{{secret:KEY}}': '{{secret:KEY}}', '[redacted]': 1 })
+    expect([shown.message, { ...(shown.cause as Error) }]).toEqual(['no', { '{{secret:KEY}}': 1 }])
+    const event = redaction.event({ type: 'run-completed', result: [error] })
+    expect(inspect([shown, event], { depth: 9, showHidden: true })).not.toMatch(new RegExp(`${KEY}|42424242`))
+  })
+
   it('is not shown where it is nested too deep to look at, and nothing is thrown', () => {
     let list: unknown = KEY
     for (let i = 0; i < 20_000; i++) list = [list]

@@ -22,6 +22,9 @@ export const REDACTED = '[redacted]'
 /** Twice as deep as what can be stored: beyond it nothing is shown. */
 const DEEPEST = 2 * MAX_DEPTH
 
+/** What errors have of their own: without these names it is shown as none. */
+const OF_ERRORS: ReadonlySet<string> = new Set(['name', 'message', 'stack', 'cause', 'errors'])
+
 type Path = readonly string[]
 
 /** Copies by what they are of, and by the way to it. */
@@ -155,10 +158,10 @@ export class Redaction {
     // Symbols mark errors: how the AI SDK and Holdfast know their own.
     for (const key of Object.getOwnPropertySymbols(error)) Object.defineProperty(copy, key, Object.getOwnPropertyDescriptor(error, key)!)
     remember(copy)
-    for (const key of new Set(['name', 'message', 'stack', 'cause', 'errors', ...Object.keys(error)])) {
+    for (const key of new Set([...OF_ERRORS, ...Object.keys(error)])) {
       if (!Object.hasOwn(error, key)) continue
       const shown = inner(readable(error, key), key)
-      Object.defineProperty(copy, key, { value: shown, enumerable: Object.prototype.propertyIsEnumerable.call(error, key), writable: true, configurable: true })
+      Object.defineProperty(copy, OF_ERRORS.has(key) ? key : this.#matched(key), { value: shown, enumerable: Object.prototype.propertyIsEnumerable.call(error, key), writable: true, configurable: true })
     }
     return copy
   }
