@@ -42,6 +42,32 @@ it('where they do not overlap any more, each of the new values stands as a whole
   expect(back(Secrets.of({ A: 'other:12345678', B: '12345678@host', C })!)).toBe('key other:12345678@host')
 })
 
+it.each([
+  ['a quote', 'abcdefgh"j', '"jklmnopqr', 'abcdefgh"jklmnopqr', '"jklmnopqr'],
+  ['a backslash', 'abcdefg\\', '\\jklmnopqr', 'abcdefg\\jklmnopqr', '\\jklmnopqr'],
+  ['a line', 'abcdefgh\nj', '\njklmnopqr', 'abcdefgh\njklmnopqr', '\njklmnopqr'],
+])('JSON text is JSON under another value too, where the second begins with %s', (_, first, second, joined, rest) => {
+  const by = Secrets.of({ A: first, B: second })!
+  const other = Secrets.of({ A: 'another-key', B: second })!
+  for (const wrap of [(text: string) => JSON.stringify({ a: text }), (text: string) => JSON.stringify([JSON.stringify({ a: text })]), (text: string) => encodeURIComponent(JSON.stringify({ a: text }))]) {
+    const { back } = sealed(wrap(joined), by)
+    expect(back(by)).toBe(wrap(joined))
+    expect(back(other)).toBe(wrap(`another-key${rest}`))
+  }
+})
+
+it('any secrets in each other in JSON text: under other values it is JSON of these', () => {
+  const unit = fc.constantFrom('a', 'b', '"', '/', 'é', '%', '\n')
+  const text = fc.string({ unit, minLength: 8, maxLength: 14 }).filter((value) => value.length >= 8)
+  fc.assert(fc.property(fc.uniqueArray(text, { minLength: 2, maxLength: 2 }), fc.nat(7), ([a = '', b = ''], from) => {
+    const before = a.slice(0, a.length - from)
+    fc.pre(before + b.slice(0, from) !== b)
+    const by = Secrets.of({ A: before + b.slice(0, from), B: b })!
+    const { back } = sealed(JSON.stringify({ a: before + b }), by)
+    expect(Object.keys(JSON.parse(back(Secrets.of({ A: 'another-key', B: 'one of its own' })!) as string) as object)).toEqual(['a'])
+  }), { numRuns: 1000 })
+})
+
 it('any secrets in any text, in each other and in other texts: each is hidden, nothing of any stays, and all is back', () => {
   const unit = fc.constantFrom('a', 'b', '"', '/', 'é', '%')
   const text = fc.string({ unit, minLength: 8, maxLength: 14 }).filter((value) => value.length >= 8)

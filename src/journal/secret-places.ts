@@ -50,7 +50,10 @@ export interface Stands {
 export function covering(found: readonly Stands[]): Stands[] {
   const kept: Stands[] = []
   let covered = 0
-  /** Of those that begin where it is covered, the one that ends last. */
+  /**
+   * Of those that begin where it is covered, the one that ends last; of such that end there too the one right behind what is covered, else the longest: in JSON
+   * text another reading of the same secret begins behind a backslash that belongs to it.
+   */
   let next: Stands | undefined
   const keep = (stands: Stands): void => {
     kept.push(stands.start < covered ? { ...stands, start: covered, from: covered - stands.start } : stands)
@@ -61,7 +64,7 @@ export function covering(found: readonly Stands[]): Stands[] {
     if (next && stands.start > covered) keep(next)
     if (stands.end <= covered) continue
     if (stands.start > covered) keep(stands)
-    else if (next === undefined || stands.end >= next.end) next = stands
+    else if (next === undefined || stands.end > next.end || (stands.end === next.end && stands.start === covered)) next = stands
   }
   if (next) keep(next)
   return kept
