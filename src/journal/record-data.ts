@@ -48,12 +48,29 @@ function isEncoded(node: object): node is Encoded {
 /** Gives the text to put in place of another. `flags`: of a RegExp. */
 export type ChangeText = (text: string, of: TextOf, flags: string) => string
 
+/** Told of keys of one object or Map, or items of one Set, that were different and are the same now: all but one are lost. */
+export type OnClash = (keys: readonly string[]) => void
+
 /** An encoded value with each of its texts changed: strings, keys, and what a URL or RegExp is made of; never the names of types, dates, numbers or bytes. */
-export function changeTexts(encoded: Encoded, change: ChangeText): Encoded {
-  if ('json' in encoded) return { json: texts(encoded.json, change) }
+export function changeTexts(encoded: Encoded, change: ChangeText, onClash?: OnClash): Encoded {
+  if ('json' in encoded) return { json: texts(encoded.json, change, onClash) }
   const flat = encoded.devalue
   if (!Array.isArray(flat)) return encoded
-  return { devalue: flat.map((part: JsonValue) => flatPart(part, change)) }
+  const after = flat.map((part: JsonValue) => flatPart(part, change, onClash))
+  if (onClash) for (const part of flat as readonly JsonValue[]) tellClashes(keyTextsOf(part, flat), keyTextsOf(part, after), onClash)
+  return { devalue: after }
+}
+
+/** Of a Map or Set in devalue's flat form: those of its keys or items that are texts, each once. */
+function keyTextsOf(part: JsonValue, flat: readonly JsonValue[]): string[] {
+  if (!Array.isArray(part) || (part[0] !== 'Map' && part[0] !== 'Set')) return []
+  const places = (part as readonly JsonValue[]).slice(1).filter((_, i) => part[0] === 'Set' || i % 2 === 0)
+  return [...new Set(places)].map((at) => flat[at as number]).filter((text) => typeof text === 'string')
+}
+
+function tellClashes(before: readonly string[], after: readonly string[], onClash: OnClash): void {
+  if (new Set(after).size === after.length) return
+  onClash(before.filter((_, i) => after.indexOf(after[i]!) !== i || after.lastIndexOf(after[i]!) !== i))
 }
 
 /** An encoded value in which each URL and RegExp whose text is `meant` is that text. */
@@ -67,19 +84,22 @@ const isOfText = (part: readonly JsonValue[]): part is readonly ['URL' | 'RegExp
   (part[0] === 'URL' || part[0] === 'RegExp') && typeof part[1] === 'string'
 
 /** One part of devalue's flat form: its items and properties refer to other parts, by number. */
-function flatPart(part: JsonValue, change: ChangeText): JsonValue {
-  if (!Array.isArray(part)) return texts(part, change)
+function flatPart(part: JsonValue, change: ChangeText, onClash?: OnClash): JsonValue {
+  if (!Array.isArray(part)) return texts(part, change, onClash)
   const list = part as readonly JsonValue[]
   if (!isOfText(list)) return part
   const [type, text, ...rest] = list
   return [type, change(text, type, String(rest[0] ?? '')), ...rest]
 }
 
-function texts(value: JsonValue, change: ChangeText): JsonValue {
+function texts(value: JsonValue, change: ChangeText, onClash?: OnClash): JsonValue {
   if (typeof value === 'string') return change(value, 'text', '')
   if (typeof value !== 'object' || value === null) return value
-  if (Array.isArray(value)) return value.map((item: JsonValue) => texts(item, change))
+  if (Array.isArray(value)) return value.map((item: JsonValue) => texts(item, change, onClash))
   const copy = {}
-  for (const [key, item] of Object.entries(value)) setOwn(copy, change(key, 'text', ''), texts(item, change))
+  const before = Object.keys(value)
+  const after = before.map((key) => change(key, 'text', ''))
+  for (const [i, item] of Object.values(value).entries()) setOwn(copy, after[i]!, texts(item as JsonValue, change, onClash))
+  if (onClash) tellClashes(before, after, onClash)
   return copy
 }

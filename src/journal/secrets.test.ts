@@ -116,6 +116,22 @@ describe('a URL or RegExp that holds a secret', () => {
   })
 })
 
+describe('a key that holds a secret', () => {
+  const [before, after] = [Secrets.of({ K: 'sk_live_old' })!, Secrets.of({ K: 'existing' })!]
+
+  it.each<[string, unknown, unknown]>([
+    ['an object', { sk_live_old: 1, existing: 2 }, { sk_live_old: 1, other: 2 }],
+    ['an object inside', [new Date(0), { existing: 2, sk_live_old: 1 }], [new Date(0), { existing: [{ sk_live_old: 1 }] }]],
+    ['a Map', new Map([['sk_live_old', 'a'], ['existing', 'a']]), new Map([['sk_live_old', 'existing']])],
+    ['a Set', new Set(['sk_live_old', 'existing']), new Set(['sk_live_old', 'other'])],
+  ])('of %s is not put in place of one that stands there already', (_, clashing, fine) => {
+    const back = (value: unknown, by: Secrets): unknown => decode(unsealed('r', JSON.parse(before.seal({ type: 'x', input: encode(value) })) as { input: unknown }, by).input)
+    expect(() => back(clashing, after)).toThrow(expect.objectContaining({ code: 'SECRET_MISSING', message: expect.stringMatching(/holds a key with the secret K in it, .* stands there already/) }))
+    expect(back(clashing, before)).toEqual(clashing)
+    expect(JSON.stringify(back(fine, after))).toBe(JSON.stringify(fine).replaceAll('sk_live_old', 'existing'))
+  })
+})
+
 describe('what is given as secrets', () => {
   it.each<[string, unknown, RegExp]>([
     ['a list', [KEY], /secrets must be an object/],

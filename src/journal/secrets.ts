@@ -156,7 +156,7 @@ export function unsealed<R extends object>(runId: string, record: R, secrets: Se
   if (typeof opening !== 'string') throw new HoldfastError('STORE_CORRUPT', `a record of run "${runId}" does not say how its secrets are written`, { runId })
   const missing = new Set<string>()
   const pattern = placeholders(opening)
-  const unfit = new Map<string, TextOf>()
+  const unfit = new Map<string, Misfit>()
   const put = (text: string, write: (value: string, form: SecretForm) => string = written): string => {
     let whole = ''
     let from = 0
@@ -169,17 +169,21 @@ export function unsealed<R extends object>(runId: string, record: R, secrets: Se
     }
     return whole + text.slice(from)
   }
+  const misfit = (texts: readonly string[], of: Misfit): void => {
+    for (const [, name] of texts.join('').matchAll(pattern)) unfit.set(name!, of)
+  }
   const putIn = (text: string, of: TextOf, flags: string): string => {
     const whole = put(text)
     if (of === 'text' || missing.size > 0 || canMake(whole, of, flags)) return whole
     const safer = put(text, (value) => writtenSafely(value, of))
-    if (!canMake(safer, of, flags)) for (const [, name] of text.matchAll(pattern)) unfit.set(name!, of)
+    if (!canMake(safer, of, flags)) misfit([text], of)
     return safer
   }
-  const whole = changeData(rest, { encoded: (value) => changeTexts(value, putIn), text: (text) => put(text) })
+  const clash = (keys: readonly string[]): void => misfit(keys, 'key')
+  const whole = changeData(rest, { encoded: (value) => changeTexts(value, putIn, clash), text: (text) => put(text) })
   if (missing.size > 0) throw missingSecrets(runId, [...missing])
-  const [misfit] = unfit
-  if (misfit) throw misfitSecret(runId, ...misfit)
+  const [first] = unfit
+  if (first) throw misfitSecret(runId, ...first)
   return whole as R
 }
 
@@ -212,8 +216,12 @@ export function legible<R extends object>(record: R): R {
 
 const canMake = (text: string, of: Exclude<TextOf, 'text'>, flags: string): boolean => (of === 'URL' ? URL.canParse(text) : isPattern(text, flags))
 
-function misfitSecret(runId: string, name: string, of: TextOf): HoldfastError {
-  return new HoldfastError('SECRET_MISSING', `run "${runId}" holds a ${of} with the secret ${name} in it, and with the value that is given now it is none`, {
+/** What would be damaged under another value: `key` also of a Map, or an item of a Set. */
+type Misfit = TextOf | 'key'
+
+function misfitSecret(runId: string, name: string, of: Misfit): HoldfastError {
+  const what = of === 'key' ? 'is one that stands there already' : 'is none'
+  return new HoldfastError('SECRET_MISSING', `run "${runId}" holds a ${of} with the secret ${name} in it, and with the value that is given now it ${what}`, {
     runId, advice: 'Nothing is damaged. Give the value that it had when the run recorded it',
   })
 }
