@@ -135,3 +135,34 @@ describe('an answer that was given', () => {
     expect([await resumed(store()), paid]).toEqual([{ status: 'completed', result: 'done' }, 1])
   })
 })
+
+describe('a question behind which entries were lost', () => {
+  const states: [string, string][] = ['approval-asked', 'suspended'].flatMap((last) => ['nothing', 'approve', 'deny'].map((before): [string, string] => [last, before]))
+  it.each(states.flatMap(([last, before]) => ['approve', 'deny'].map((answer) => [last, before, answer] as const)))('(the last that holds: %s; said before: %s) is asked anew once the doubt is settled, and takes an answer: %s', async (last, before, answer) => {
+    await asked()
+    if (before !== 'nothing') expect(await code(before, 'r', '0/c:c1')).toBe(0)
+    sql(`UPDATE journal SET sum = 'x' WHERE seq = 1 + (SELECT max(seq) FROM journal WHERE body LIKE '%"type":"${last}"%')`)
+    expect(await code('salvage', 'r')).toBe(0)
+    // The call may have been approved, and made: a no would say that it was not.
+    for (const said of ['approve', 'deny']) expect(await cli(said, 'r', '0/c:c1')).toMatchObject({ code: 2, err: expect.stringContaining('Resume the run to go on') })
+    expect(await resumed()).toMatchObject({ status: 'suspended', reasons: [{ type: 'in-doubt', step: '0/c:c1' }] })
+    expect(await code('deny', 'r', '0/c:c1')).toBe(2)
+    expect(await code('resolve', 'r', '0/c:c1', '--rerun')).toBe(0)
+    for (let i = 0; i < 2; i++) expect(await resumed()).toMatchObject({ status: 'suspended', reasons: [{ type: 'approval', step: '0/c:c1' }] })
+    expect(sql(`SELECT seq FROM journal WHERE body LIKE '%"type":"approval-asked"%'`)).toHaveLength(2)
+    expect([await code(answer, 'r', '0/c:c1'), paid]).toEqual([0, 0])
+    expect([await resumed(), paid]).toEqual([{ status: 'completed', result: 'done' }, answer === 'approve' ? 1 : 0])
+    expect(await code('verify')).toBe(0)
+  })
+
+  it('does not expire: that it was not called nobody knows', async () => {
+    await withRunner(defineAgent('a', async (run: Run) => {
+      const tools = run.tools({ refund: tool({ inputSchema: z.object({ order: z.number() }), execute: () => (paid++, 'ok') }) }, { refund: { approval: { expiresAfterMs: 1 } } })
+      const model = testModel((turn) => (turn === 0 ? { calls: [{ id: 'c1', tool: 'refund', input: { order: 7 } }] } : { text: 'done' }))
+      return (await generateText({ model: run.model(model), tools, prompt: 'go', stopWhen: isStepCount(4) })).text
+    }), (runner) => runner.run('a', {}, { runId: 'r' }))
+    sql(`UPDATE journal SET sum = 'x' WHERE seq = 1 + (SELECT max(seq) FROM journal WHERE body LIKE '%"type":"approval-asked"%')`)
+    expect(await code('salvage', 'r')).toBe(0)
+    expect(await resumed()).toMatchObject({ status: 'suspended', reasons: [{ type: 'in-doubt', step: '0/c:c1' }] })
+  })
+})

@@ -34,6 +34,14 @@ describe('a question', () => {
     expect(approvals(asked(), started, asked('other')).open()).toHaveLength(1)
   })
 
+  it('behind which entries were lost is not open: an answer may be among them. One that was answered before stays so', () => {
+    const salvaged = (had: number): Entry => ({ type: 'salvaged', at: 4, fault: 'checksum', had, token: 1, copy: 'c' } as Entry)
+    expect(approvals(asked(), salvaged(1)).open()).toHaveLength(1)
+    expect(approvals(asked(), salvaged(2)).open()).toEqual([])
+    expect(approvals(asked(), salvaged(2), asked()).open()).toMatchObject([{ seq: 3 }])
+    expect(approvals(asked(), decided({ type: 'approved' }), salvaged(3)).of(step, 'f')).toMatchObject({ decision: { type: 'approved' } })
+  })
+
   it.each<[ApprovalDecision | { type: 'expired' }, boolean]>([
     [{ type: 'approved' }, false], [{ type: 'denied', reason: 'no' }, true], [{ type: 'expired' }, true],
   ])('is denied by a no and by time that is over: %j', (decision, isDenied) => {

@@ -18,7 +18,7 @@ export interface Question {
 export class Approvals {
   /** By step: a call that waits has no record, so in a later attempt its id may be another call's, which is asked about anew. */
   readonly #questions = new Map<string, Question>()
-  /** Steps that have come to their end. */
+  /** Steps whose question nobody can answer any more: they went on without an answer, or one may be lost. */
   readonly #over = new Set<string>()
 
   apply(entry: Entry, seq: number): void {
@@ -37,6 +37,10 @@ export class Approvals {
       case 'step-started':
       case 'step-ended':
         if (this.#questions.has(entry.step.id)) this.#over.add(entry.step.id)
+        break
+      case 'salvaged':
+        // What was lost may have held the answer, and the call: what is said now is no answer to what was asked then.
+        if (entry.had >= seq) for (const [id, { decision }] of this.#questions) if (decision === undefined) this.#over.add(id)
         break
     }
   }

@@ -25,7 +25,7 @@ const CONDITION_MS = 60_000
  */
 export async function answered(drive: Drive, ticket: Ticket, spec: StepSpec): Promise<StepSpec | undefined> {
   const { attempt } = drive
-  const question = questionOf(drive, ticket)
+  const question = standingFor(drive, ticket)
   if (!question) return spec
   const decision = question.decision ?? (hasExpired(question, attempt.inboxTakenAt) ? { type: 'expired' } as const : undefined)
   if (decision === undefined) return spec
@@ -58,7 +58,7 @@ export const isGated = (drive: Drive, ticket: Ticket, { approval }: StepSpec): b
 /** Resolves to whether the call may be made now; where it may not, the run waits, or the caller has been told. */
 export async function mayBeMade(drive: Drive, ticket: Ticket, spec: StepSpec): Promise<boolean> {
   const { attempt } = drive
-  let question = questionOf(drive, ticket)
+  let question = standingFor(drive, ticket)
   if (question?.decision) return true
   if (!question) {
     const asked = encodedInput(spec, spec.claim.effect ? undefined : attempt.policies.maxStepBytes)
@@ -77,7 +77,7 @@ export async function mayBeMade(drive: Drive, ticket: Ticket, spec: StepSpec): P
       drive.ended(ticket, { outcome: failed(insideEffect(spec, around, attempt.runId, ticket.ref.id)), asked: [] }, undefined)
       return false
     }
-    const { expiresAfterMs } = spec.approval!
+    const expiresAfterMs = spec.approval?.expiresAfterMs
     if (!(await written(drive, ticket, {
       type: 'approval-asked', step: ticket.ref, fingerprint: ticket.claim.fingerprint ?? '', ...asked,
       ...(expiresAfterMs !== undefined && { expiresAt: attempt.clock.now() + expiresAfterMs }),
@@ -98,9 +98,16 @@ export function withdraw(drive: Drive, ticket: Ticket): void {
 
 const questionOf = ({ attempt }: Drive, { ref, claim }: Ticket): Question | undefined => attempt.history.approvals.of(ref, claim.fingerprint ?? '')
 
+/** One that was answered, or can be. What is neither is asked anew. */
+function standingFor(drive: Drive, ticket: Ticket): Question | undefined {
+  const question = questionOf(drive, ticket)
+  return question && (question.decision || drive.attempt.history.approvals.isOpen(question)) ? question : undefined
+}
+
 async function isNeeded(drive: Drive, ticket: Ticket, spec: StepSpec): Promise<boolean> {
   const { attempt } = drive
-  const { when } = spec.approval!
+  // Without an approval somebody was asked before: that stands.
+  const when = spec.approval?.when
   if (!when) return true
   const signal = anyOf(attempt.signal, spec.signal, spec.around)
   const said = await execute(async () => when(copyOf(spec.input)), {
