@@ -143,6 +143,7 @@ describe('a question behind which entries were lost', () => {
     if (before !== 'nothing') expect(await code(before, 'r', '0/c:c1')).toBe(0)
     sql(`UPDATE journal SET sum = 'x' WHERE seq = 1 + (SELECT max(seq) FROM journal WHERE body LIKE '%"type":"${last}"%')`)
     expect(await code('salvage', 'r')).toBe(0)
+    expect((await cli('show', 'r')).out).not.toMatch(/holdfast (approve|deny)/)
     // The call may have been approved, and made: a no would say that it was not.
     for (const said of ['approve', 'deny']) expect(await cli(said, 'r', '0/c:c1')).toMatchObject({ code: 2, err: expect.stringContaining('Resume the run to go on') })
     expect(await resumed()).toMatchObject({ status: 'suspended', reasons: [{ type: 'in-doubt', step: '0/c:c1' }] })

@@ -53,7 +53,12 @@ type Question = SuspendReason & { readonly type: 'in-doubt' | 'repeat' }
 /** Why the run is suspended, and what else is in doubt: a person may settle that before the run is resumed. */
 export function waitsOf(runId: string, entries: readonly Placed[], history: History, decided: ReadonlyMap<string, TakenDecision['decision']>, place: Place): WaitView[] {
   const view = (reason: SuspendReason): WaitView => waitView(runId, reason, history, decided, place, entries.at(-1)?.seq)
-  const waits = lastReasons(entries).map(view)
+  const isPast = ({ type, ...at }: SuspendReason): boolean => {
+    const question = type === 'approval' && 'step' in at ? history.approvals.about(at.step) : undefined
+    return question !== undefined && question.decision === undefined && !history.approvals.isOpen(question)
+  }
+  // What was lost since then may have been the answer: it is asked anew, or is in doubt, once the run is resumed.
+  const waits = lastReasons(entries).filter((reason) => !isPast(reason)).map(view)
   const covered = new Set(waits.flatMap(({ step, effects, settleFirst }) => [...(step === null ? [] : [step]), ...(settleFirst.length > 0 ? [] : effects)]))
   const questions = history.approvals.open().filter(({ step: { id } }) => !covered.has(id) && !history.isGone(id))
   const doubts = history.ledger.allStanding().filter((effect) => isInDoubt(effect, () => false) && effect.cause !== 'skipped' && !covered.has(effect.step.id))
