@@ -78,6 +78,13 @@ describe('a run that the index over run ids has lost', () => {
     expect(await withRunner((runner) => runner.run(desk, null, { runId: 'order-8' }))).toMatchObject({ status: 'completed' })
     expect(seconds()).toEqual([{ n: 1 }])
   })
+
+  it('is found by salvage in a file that has no second index: what that would say is not asked for', async () => {
+    sql('DROP INDEX runs_by_id')
+    expect(await cli('salvage', 'order-7')).toMatchObject({ code: 0, out: expect.stringMatching(/all of it holds; the indexes of the store, by which it is found, were damaged, and are made anew/) })
+    expect(await cli('verify')).toMatchObject({ code: 0 })
+    expect([await again(), charged]).toEqual([{ status: 'completed', result: 1 }, 1])
+  })
 })
 
 it('where both indexes have lost a run verify says so, and does not call well what it has not read', async () => {

@@ -80,7 +80,8 @@ function hasSecondIndex(sql: Connection['sql']): boolean {
   }
 }
 
-const isNoIndex = (error: unknown): boolean => error instanceof Error && error.message.startsWith('no such index')
+/** Of the file: one that was made before there was that index. */
+export const isNoIndex = (error: unknown): boolean => error instanceof Error && error.message.startsWith('no such index')
 
 export function findRun({ sql }: Connection, runId: string): KeyedRow | undefined {
   const found = lookUp<StoredRow>(sql, 'runs.*', runId)

@@ -9,7 +9,7 @@ import { insertEntries } from './journal.ts'
 import { whenUnlocked } from './lock.ts'
 import { openFile } from './open.ts'
 import { SQLITE_DEFAULTS } from './options.ts'
-import { freeKey, toRow, type StoredRow } from './row.ts'
+import { freeKey, isNoIndex, toRow, type StoredRow } from './row.ts'
 import { fromBytes, toBytes } from './text.ts'
 
 /** What each row holds, by its columns; nothing of it is checked. A number that JavaScript does not have exactly is a BigInt. */
@@ -144,8 +144,8 @@ function lostRows({ sql }: Connection): { readonly key: number | bigint; readonl
       const rows = rowsOf(sql(`SELECT key, run_id FROM (SELECT key, run_id FROM runs INDEXED BY ${index} ORDER BY run_id) AS known WHERE NOT EXISTS (SELECT 1 FROM runs WHERE runs.key = known.key)`))
       for (const { key, run_id: id } of rows) lost.set(key as number | bigint, fromBytes(id as Uint8Array))
     } catch (error) {
-      // One that cannot be read says nothing, and the other one does.
-      if (!isCorrupt(error)) throw error
+      // One that cannot be read, or that an older file does not have, says nothing, and the other one does.
+      if (!isCorrupt(error) && !isNoIndex(error)) throw error
     }
   }
   return [...lost].map(([key, id]) => ({ key, id }))
