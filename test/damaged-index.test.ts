@@ -1,5 +1,5 @@
 /** A run that an index of the store does not lead to any more is there all the same (R15): it is not started anew, and nothing of it is made again. */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -166,6 +166,8 @@ describe('a row that the table of runs has lost, and its indexes have not', () =
     expect(await cli('salvage', 'order-1')).toMatchObject({ code: 6, err: expect.stringMatching(/has lost the rows of run "order-7"/) })
     sql(`UPDATE journal SET sum = 'x' WHERE run = 1 AND seq = 3`)
     expect(await cli('salvage', 'order-1')).toMatchObject({ code: 6, err: expect.stringMatching(/has lost the rows of run "order-7"/) })
+    // Nothing was changed, so there is nothing that would have to be kept.
+    expect(readdirSync(folder).filter((name) => name.endsWith('.jsonl'))).toEqual([])
     await expect(again()).rejects.toMatchObject({ code: 'STORE_CORRUPT' })
     expect(charged).toBe(0)
   })

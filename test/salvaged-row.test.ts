@@ -1,5 +1,5 @@
 /** A number that cannot be, anywhere in the rows of a run, hurts that run alone, and salvage puts it right (R15); what it was is kept. */
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { copyFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -140,4 +140,35 @@ it('a token that could not be known is passed by far: a process that has one tha
   await store.open()
   await expect(store.append('r', { token: unwritten, entries: [{ seq: lastSeq + 1, body: '{}', sum: '' }], now: 1 })).rejects.toMatchObject({ code: 'STALE_TOKEN', message: expect.stringContaining('token') })
   await store.close()
+})
+
+it.each([['a greater one', 65], ['one that cannot be', BIG]])('a row whose key leads to no entry is put back to its journal, which holds whole: %s', async (_, key) => {
+  await begun()
+  copyFileSync(file, join(folder, 'copy.db'))
+  await withRunner((runner) => runner.resume('r'))
+  sql(`PRAGMA foreign_keys = OFF; UPDATE runs SET key = ${key}`)
+  expect((await cli('verify')).code).toBe(1)
+  // What a copy has is older than what is there.
+  for (const more of [['--from', join(folder, 'copy.db')], []]) {
+    const damaged = readFileSync(file)
+    expect(await cli('salvage', 'r', ...more)).toMatchObject({ code: 0, out: expect.stringMatching(/^run r: (\d+) of its \1 entries hold\n/) })
+    expect((await cli('verify')).code).toBe(0)
+    expect(await withRunner((runner) => runner.resume('r'))).toEqual({ status: 'completed', result: 'told' })
+    if (more.length > 0) writeFileSync(file, damaged)
+  }
+  expect(calls).toBe(1)
+})
+
+it('an answer that was not taken in is found with the journal that the key of its row does not lead to', async () => {
+  await begun()
+  sql('PRAGMA foreign_keys = OFF; UPDATE runs SET key = 65')
+  expect((await cli('salvage', 'r')).code).toBe(0)
+  expect(await withRunner((runner) => runner.resume('r'))).toEqual({ status: 'completed', result: 'told' })
+  expect(calls).toBe(1)
+})
+
+it('a row whose key leads to no entry gives an owner that lives: salvage leaves its run alone', async () => {
+  await begun()
+  sql(`PRAGMA foreign_keys = OFF; UPDATE runs SET key = 65, owner = '{"id":"x","host":"elsewhere","pid":1}', lease_until = ${Date.now() + 60_000}`)
+  expect(await cli('salvage', 'r')).toMatchObject({ code: 4, err: expect.stringContaining('RUN_BUSY') })
 })

@@ -1,9 +1,9 @@
 /** Pages of a run that SQLite cannot read (R15): salvage takes the run off them, with what a copy has, and hurts no other run. */
-import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { copyFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { afterEach, beforeEach, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { command } from '../src/cli/fixtures/test-io.ts'
 import { createRunner, defineAgent, sqliteStore, type Runner } from '../src/index.ts'
 
@@ -37,16 +37,19 @@ async function withRunner<T>(use: (runner: Runner) => Promise<T>): Promise<T> {
   }
 }
 const cli = (...args: string[]): ReturnType<typeof command> => command([...args, '--store', file])
-/** Makes the page zero on which that text stands. */
-function tear(text: string): void {
+/** Makes the page zero on which that text stands; or (`misread`) has its first row begin where no row is: SQLite reads one without values then. */
+function tear(text: string, how: 'zero' | 'misread' = 'zero'): void {
   const database = new DatabaseSync(file)
   database.exec('PRAGMA wal_checkpoint(TRUNCATE)')
   database.close()
   const bytes = readFileSync(file)
   const page = Math.floor(bytes.indexOf(text) / 4096)
   expect(page).toBeGreaterThan(2)
-  writeFileSync(file, bytes.fill(0, page * 4096, (page + 1) * 4096))
+  if (how === 'zero') bytes.fill(0, page * 4096, (page + 1) * 4096)
+  else bytes[page * 4096 + 8] = 150
+  writeFileSync(file, bytes)
 }
+const keptFiles = (): string[] => readdirSync(folder).filter((name) => name.endsWith('.jsonl'))
 
 it('are taken from a copy, and nothing is made again; the file stays damaged, and is told as that', async () => {
   tear('r 3 r 3 ')
@@ -65,6 +68,28 @@ it('are cut off where there is no copy, and what stood on them is in doubt', asy
   expect(await cli('verify', 'r')).toMatchObject({ code: 0 })
   expect((await withRunner((runner) => runner.resume('r'))).status).toBe('suspended')
   expect(calls).toBe(0)
+})
+
+describe('on which SQLite reads a row that is none', () => {
+  it.each([[[], /what is wrong behind them: gap\n[^]*stay in the file, under no run/], [['--from', 'copy'], /^run r: (\d+) of its \1 entries hold, 1 of them from the copy\n[^]*stay in the file, under no run/]] as const)('are left where they are: salvage %j', async (more, words) => {
+    tear('r 3 r 3 ', 'misread')
+    expect((await cli('verify', 'r')).code).toBe(1)
+    expect(await cli('salvage', 'r', ...more.map((each) => (each === 'copy' ? copy : each)))).toMatchObject({ code: 0, out: expect.stringMatching(words) })
+    expect(keptFiles()).toHaveLength(1)
+    expect(await cli('verify', 'r')).toMatchObject({ code: 0 })
+    expect((await withRunner((runner) => runner.resume('r'))).status).toBe(more.length === 0 ? 'suspended' : 'completed')
+    expect(await withRunner((runner) => runner.run('a', null, { runId: 'after' }))).toMatchObject({ status: 'completed' })
+    expect(calls).toBe(0)
+  })
+
+  it('are left where they are also after a salvage of another run has tried to make the indexes anew', async () => {
+    tear('r 3 r 3 ', 'misread')
+    await cli('salvage', 'before')
+    expect(await cli('salvage', 'r', '--from', copy)).toMatchObject({ code: 0 })
+    expect(await cli('verify', 'r')).toMatchObject({ code: 0 })
+    expect(await withRunner((runner) => runner.resume('r'))).toMatchObject({ status: 'completed' })
+    expect(calls).toBe(0)
+  })
 })
 
 it('are in no other run\'s way, also where that is salvaged itself', async () => {

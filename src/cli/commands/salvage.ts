@@ -1,5 +1,5 @@
 /** `holdfast salvage` */
-import { readFileSync, realpathSync } from 'node:fs'
+import { readFileSync, realpathSync, rmSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { HoldfastError } from '../../errors.ts'
 import type { RecordReader } from '../../journal/store.ts'
@@ -61,11 +61,15 @@ export const salvage: Command = {
       return EXIT.done
     }
     const kept = keepCopy(file, runId, seen, io.now())
-    await sqliteReplaceRun(file, runId, { ...plan.replacement(kept.name), reindex: faults > 0 })
+    const isLeft = await sqliteReplaceRun(file, runId, { ...plan.replacement(kept.name), reindex: faults > 0 }).catch((error: unknown) => {
+      // Whether a file that could not be written has changed nobody knows. Else nothing has, and there is nothing to keep.
+      if (HoldfastError.isInstance(error) && error.code !== 'STORE_UNAVAILABLE') rmSync(kept.path, { force: true })
+      throw error
+    })
     const resume = plan.status === 'completed' || plan.status === 'cancelled' ? null : resumeCommand(runId, {})
     io.out.write(flags.has('json')
       ? jsonText({ runId, holds: plan.holds, had: plan.had, fromCopy: plan.fromCopy, messagesFromCopy: plan.messagesFromCopy, fault: plan.fault ?? null, kept: kept.path, resume })
-      : `${text(runId, plan, kept.path, resume, copy !== undefined)}\n`)
+      : `${text(runId, { ...plan, isTorn: isLeft }, kept.path, resume, copy !== undefined)}\n`)
     return EXIT.done
   },
 }
@@ -78,9 +82,15 @@ function readText(file: string): string {
   }
 }
 
-/** By its row; or, where that is lost or has another id, by what its journal says. */
-const recordIn = async (file: string, runId: string, reader: RecordReader | undefined, copy?: RunRecord): Promise<RunRecord | undefined> =>
-  (await sqliteRunRecord(file, runId)) ?? (await sqliteLostRecord(file, lostRunOf(runId, reader, copy)))
+/** By its row; or, where that is lost, has another id, or leads to no entry, by what its journal says. */
+async function recordIn(file: string, runId: string, reader: RecordReader | undefined, copy?: RunRecord): Promise<RunRecord | undefined> {
+  const found = await sqliteRunRecord(file, runId)
+  if (found && (found.journal.length > 0 || found.isTorn)) return found
+  const lost = await sqliteLostRecord(file, lostRunOf(runId, reader, copy))
+  if (!found || !lost) return found ?? lost
+  // The number of its row is damaged. Where a row leads to the journal too, nobody can tell which of the two is its own.
+  return lost.row ? found : { ...lost, row: found.row, readable: undefined }
+}
 
 function text(runId: string, { holds, had, fromCopy, messagesFromCopy, fault, lost, isTorn }: Plan, kept: string, resume: string | null, hasCopy: boolean): string {
   const isCopyOfUse = !hasCopy || fromCopy > 0 || messagesFromCopy > 0 || fault === undefined

@@ -8,7 +8,7 @@ const CODE = {
 } as const
 
 /** Extended codes of CONSTRAINT. */
-const [PRIMARY_KEY, UNIQUE] = [1555, 2067]
+const [FOREIGN_KEY, PRIMARY_KEY, UNIQUE] = [787, 1555, 2067]
 
 /** The medium's failures in words, with what to do. What is not here is a mistake of ours and stays as it is. */
 const UNAVAILABLE: Readonly<Record<number, readonly [reason: string, advice: string]>> = {
@@ -64,6 +64,9 @@ const isUnsafeNumber = (error: Error): boolean => 'code' in error && error.code 
 
 /** Where a row is to go there is one already, which no row of a run knows of. What may be there is asked for with ON CONFLICT. */
 export const isTaken = (error: unknown): boolean => error instanceof Error && 'errcode' in error && (error.errcode === UNIQUE || error.errcode === PRIMARY_KEY)
+
+/** Rows that belong to one that is to go cannot be taken away with it: their pages are misread. */
+export const isBound = (error: unknown): boolean => error instanceof Error && 'errcode' in error && error.errcode === FOREIGN_KEY
 
 /** Our file, and damaged. It is left as it is: what can be saved from it is for a person to decide. */
 export function corrupt(file: string, what: string, options: { runId?: string; cause?: unknown; advice?: string } = {}): HoldfastError {

@@ -4,7 +4,7 @@ import { systemClock } from '../../core/clock.ts'
 import { HoldfastError } from '../../errors.ts'
 import type { RunRow, RunStatus, StoredEntry } from '../../journal/store.ts'
 import { connection, type Connection } from './connection.ts'
-import { corrupt, isCorrupt, isTaken, storeFailure } from './failure.ts'
+import { corrupt, isBound, isCorrupt, isTaken, storeFailure } from './failure.ts'
 import { insertEntries } from './journal.ts'
 import { whenUnlocked } from './lock.ts'
 import { openFile } from './open.ts'
@@ -14,7 +14,7 @@ import { fromBytes, toBytes } from './text.ts'
 
 /** What each row holds, by its columns; nothing of it is checked. A number that JavaScript does not have exactly is a BigInt. */
 export interface RunRecord {
-  /** That stands for the run in all tables. */
+  /** That stands for the run in all tables; its row may have another one, which leads to no journal. */
   readonly key: number | bigint
   /** Undefined: it is lost. */
   readonly row: Readonly<Record<string, unknown>> | undefined
@@ -67,41 +67,55 @@ export interface Replacement {
   readonly now: number
 }
 
-/** Puts another journal, inbox and row in place of a run's, in one transaction. @throws HoldfastError `STALE_TOKEN` where the run has changed since. */
-export async function sqliteReplaceRun(path: string, runId: string, replacement: Replacement): Promise<void> {
-  const { isTorn } = replacement.seen
-  const replace = (isReindexed: boolean): Promise<void> => withFile(path, false, (open) => {
-    if (isTorn) open.sql('PRAGMA foreign_keys = OFF').run()
-    open.transaction(() => replaceRun(open, runId, replacement, isReindexed))
+/**
+ * Puts another journal, inbox and row in place of a run's, in one transaction. Resolves to whether rows of it stay in the file, under a key of no run.
+ *
+ * @throws HoldfastError `STALE_TOKEN` where the run has changed since.
+ */
+export async function sqliteReplaceRun(path: string, runId: string, replacement: Replacement): Promise<boolean> {
+  const { seen: { isTorn }, reindex: isWanted } = replacement
+  const replace = (isReindexed: boolean, isLeft: boolean): Promise<void> => withFile(path, false, (open) => {
+    if (isLeft) open.sql('PRAGMA foreign_keys = OFF').run()
+    open.transaction(() => replaceRun(open, runId, replacement, { isReindexed, isLeft }))
   })
   try {
-    await replace(replacement.reindex && !isTorn)
+    await replace(isWanted && !isTorn, isTorn).catch((error: unknown) => {
+      // Pages of others may be in the way of the indexes alone. In a transaction anew: SQLite commits none in which it has met one.
+      if (!isWanted || isTorn || !isCorrupt((error as Error).cause)) throw error
+      return replace(false, false)
+    })
+    return isTorn
   } catch (error) {
-    // Pages of others may be in the way of the indexes alone. In a transaction anew: SQLite commits none in which it has met one.
-    if (!replacement.reindex || isTorn || !isCorrupt((error as Error).cause)) throw error
-    await replace(false)
+    // SQLite reads something else where a row of it was: by one index it is still of the run, and by its number it is not found.
+    if (isTorn || !isBound(error)) throw error
+    await replace(false, true)
+    return true
   }
 }
 
-function replaceRun(open: Connection, runId: string, replacement: Replacement, isReindexed: boolean): void {
+function replaceRun(open: Connection, runId: string, replacement: Replacement, { isReindexed, isLeft }: { readonly isReindexed: boolean; readonly isLeft: boolean }): void {
   const { seen, entries, inbox, status, agent, threadId, createdAt, token, inboxSeq, now } = replacement
   // Whoever writes to a run changes its row. What may be unreadable is not looked at in here.
-  const [row] = rowsOf(open.sql('SELECT * FROM runs WHERE key = ?'), seen.key)
+  const rowKey = keyOfRow(seen)
+  const [row] = rowsOf(open.sql('SELECT * FROM runs WHERE key = ?'), rowKey)
   if (isReindexed) reindex(open, runId, seen.key)
-  if (asText(row) !== asText(seen.row) || open.sql('SELECT 1 FROM runs WHERE run_id = ? AND key <> ?').get(toBytes(runId), seen.key)) {
+  if (asText(row) !== asText(seen.row) || open.sql('SELECT 1 FROM runs WHERE run_id = ? AND key <> ?').get(toBytes(runId), rowKey)) {
     throw new HoldfastError('STALE_TOKEN', 'the run has changed since it was looked at', { runId, advice: 'Nothing was changed here. Look again' })
   }
   // What is on pages that cannot be read cannot be taken away, and stays where it is, under a key of no run.
-  if (!seen.isTorn) for (const table of ['journal', 'inbox']) open.sql(`DELETE FROM ${table} WHERE run = ?`).run(seen.key)
-  open.sql('DELETE FROM runs WHERE key = ?').run(seen.key)
+  if (!isLeft) for (const table of ['journal', 'inbox']) open.sql(`DELETE FROM ${table} WHERE run = ?`).run(seen.key)
+  open.sql('DELETE FROM runs WHERE key = ?').run(rowKey)
   // The same key, where it can be read.
-  const key = typeof seen.key === 'number' && !seen.isTorn ? seen.key : freeKey(open)
+  const key = typeof seen.key === 'number' && !isLeft ? seen.key : freeKey(open)
   open.sql(`
     INSERT INTO runs (key, run_id, status, agent, thread_id, created_at, updated_at, resume_at, token, owner, lease_until, last_seq, inbox_seq) VALUES (?, ?, ?, ?, ?, ?, ?, NULL, ?, NULL, 0, ?, ?)
   `).run(key, toBytes(runId), status, toBytes(agent), threadId === null ? null : toBytes(threadId), createdAt, now, token, entries.length, inboxSeq)
   insertEntries(open, key, entries)
   for (const { seq, question, body } of inbox) open.sql('INSERT INTO inbox (run, seq, question, body) VALUES (?, ?, ?, ?)').run(key, seq as number, question as Uint8Array | null, body as string)
 }
+
+/** Of its row, which may have another one than its journal. */
+const keyOfRow = ({ key, row }: RunRecord): number | bigint => (row?.['key'] as number | bigint | undefined) ?? key
 
 /** For comparing. */
 const asText = (row: RunRecord['row']): string | undefined => JSON.stringify(row, (_, value: unknown) => (typeof value === 'bigint' ? `${value}n` : value))
