@@ -53,7 +53,7 @@ export const salvage: Command = {
     const plan = planOf(runId, seen, { copy, now: io.now(), reader, seal: keys && ((row) => sealEntry(keys, runId, row)) })
     const faults = await sqlitePageFaults(file)
     if (!plan) {
-      const isMended = faults > 0 && (await sqliteReindex(file, runId)) && (await sqlitePageFaults(file)) < faults
+      const isMended = faults > 0 && (await sqliteReindex(file, runId, faults))
       if (!isMended && faults > 0) throw new HoldfastError('STORE_CORRUPT', `nothing of run "${runId}" is damaged but the file, in a way that salvage does not mend`, { runId, advice: 'Nothing was changed. holdfast verify says what is wrong with it, and what to do' })
       if (!isMended) throw new HoldfastError('INVALID_OPTIONS', `nothing of run "${runId}" is damaged`, { runId, advice: 'holdfast verify lists what is wrong with a store' })
       const all = seen.journal.length

@@ -1,7 +1,7 @@
 /** What SQLite itself finds wrong with a file: pages, indexes, references. Reads all of it, and changes nothing. */
 import { statSync } from 'node:fs'
 import { resolve } from 'node:path'
-import type { DatabaseSync } from 'node:sqlite'
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { systemClock } from '../../core/clock.ts'
 import { isCorrupt, storeFailure } from './failure.ts'
 import { whenUnlocked } from './lock.ts'
@@ -14,6 +14,8 @@ const MOST = 100
 /** Enough to tell fewer from more. */
 const MOST_OF_ALL = 100_000
 
+type Prepare = (sql: string) => StatementSync
+
 /**
  * What is wrong with the file, a sentence each, at most 100; a journal that has lost its run is among it.
  *
@@ -22,14 +24,16 @@ const MOST_OF_ALL = 100_000
 export const sqliteFileFaults = (path: string): Promise<string[]> => looking(path, faultsIn)
 
 /** How much SQLite finds wrong with pages and indexes; `Infinity`: it cannot even look through them. @throws HoldfastError as {@link sqliteFileFaults}. */
-export const sqlitePageFaults = (path: string): Promise<number> => looking(path, (database) => {
+export const sqlitePageFaults = (path: string): Promise<number> => looking(path, (database) => countFaults((sql) => database.prepare(sql)))
+
+export function countFaults(prepare: Prepare): number {
   try {
-    return pageFaults(database, MOST_OF_ALL).length
+    return pageFaults(prepare, MOST_OF_ALL).length
   } catch (error) {
     if (isCorrupt(error)) return Infinity
     throw error
   }
-})
+}
 
 export interface RunIds {
   readonly runIds: readonly string[]
@@ -62,14 +66,14 @@ function faultsIn(database: DatabaseSync, file: string): string[] {
   const behind = bytesBehind(database, file)
   const orphans = database.prepare('PRAGMA foreign_key_check').all() as { table: string; rowid: number }[]
   return [
-    ...pageFaults(database, MOST),
+    ...pageFaults((sql) => database.prepare(sql), MOST),
     ...orphans.map(({ table, rowid }) => `row ${rowid} of table ${table} belongs to no run`),
     ...(behind > 0 ? [`${behind} bytes stand behind its end: they are none of the store's, and nothing reads them`] : []),
   ].slice(0, MOST)
 }
 
-const pageFaults = (database: DatabaseSync, most: number): string[] =>
-  (database.prepare(`PRAGMA integrity_check(${most})`).all() as { integrity_check: string }[]).map(({ integrity_check }) => integrity_check).filter((text) => text !== 'ok')
+const pageFaults = (prepare: Prepare, most: number): string[] =>
+  (prepare(`PRAGMA integrity_check(${most})`).all() as { integrity_check: string }[]).map(({ integrity_check }) => integrity_check).filter((text) => text !== 'ok')
 
 /** How many bytes of the file SQLite does not take for its own. While there is a log, that says how long the file is. */
 function bytesBehind(database: DatabaseSync, file: string): number {

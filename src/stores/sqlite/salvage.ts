@@ -5,6 +5,7 @@ import { HoldfastError } from '../../errors.ts'
 import type { RunRow, RunStatus, StoredEntry } from '../../journal/store.ts'
 import { connection, type Connection } from './connection.ts'
 import { corrupt, isBound, isCorrupt, isTaken, storeFailure } from './failure.ts'
+import { countFaults } from './integrity.ts'
 import { insertEntries } from './journal.ts'
 import { whenUnlocked } from './lock.ts'
 import { openFile } from './open.ts'
@@ -120,16 +121,26 @@ const keyOfRow = ({ key, row }: RunRecord): number | bigint => (row?.['key'] as 
 /** For comparing. */
 const asText = (row: RunRecord['row']): string | undefined => JSON.stringify(row, (_, value: unknown) => (typeof value === 'bigint' ? `${value}n` : value))
 
-/** Makes all indexes anew from their tables; false: pages are in the way. @throws HoldfastError a `STORE_...` code; `STORE_CORRUPT` where what can be there only once is there twice. */
-export const sqliteReindex = (path: string, runId: string): Promise<boolean> => withFile(path, false, (open) => {
+/**
+ * Makes all indexes anew from their tables. False, and nothing is changed: pages are in the way, or no less is wrong by that than the `faults` before.
+ *
+ * @throws HoldfastError a `STORE_...` code; `STORE_CORRUPT` where what can be there only once is there twice.
+ */
+export const sqliteReindex = (path: string, runId: string, faults: number): Promise<boolean> => withFile(path, false, (open) => {
   try {
-    open.transaction(() => reindex(open, runId))
+    open.transaction(() => {
+      reindex(open, runId)
+      if (countFaults(open.sql) >= faults) throw NO_HELP
+    })
     return true
   } catch (error) {
-    if (isCorrupt(error)) return false
+    if (error === NO_HELP || isCorrupt(error)) return false
     throw error
   }
 })
+
+/** Takes the transaction back. */
+const NO_HELP = new Error('the indexes are not what is wrong')
 
 /** @param mended Key of the run whose row is about to be put in place. */
 function reindex(open: Connection, runId: string, mended?: number | bigint): void {
