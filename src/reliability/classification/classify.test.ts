@@ -156,6 +156,17 @@ describe('createClassifier', () => {
   })
 })
 
+/** Ms of the quickest of several: the first meets cold code, and a busy machine may pause any of them. */
+function quickest(work: () => unknown): number {
+  let best = Infinity
+  for (let time = 0; time < 10 && best >= 50; time++) {
+    const start = performance.now()
+    work()
+    best = Math.min(best, performance.now() - start)
+  }
+  return best
+}
+
 describe('classifyError: any value', () => {
   const keys = fc.constantFrom('cause', 'error', 'errors', 'lastError', 'message', 'name', 'code', 'status', 'headers', 'data', 'response', 'responseBody', 'details', 'retryDelay', 'retry-after')
   const values = fc.letrec((tie) => ({
@@ -190,32 +201,18 @@ describe('classifyError: any value', () => {
     ['a limit', `429 limit 1 ${'requested '.repeat(long)}`], ['names', `rate limit ${'x'.repeat(long)}`], ['quota', 'exceeded your '.repeat(20_000)],
   ])('is classified in under 50 ms when its text is very long (%s)', (_, message) => {
     for (const error of [new Error(message), status(400, { responseBody: message }), status(429, { error: { message } }), message]) {
-      classifyError(error, { now: 0 }) // once to compile
-      const start = performance.now()
-      classifyError(error, { now: 0 })
-      expect(performance.now() - start).toBeLessThan(50)
+      expect(quickest(() => classifyError(error, { now: 0 }))).toBeLessThan(50)
     }
   })
 
   it('is classified in under 50 ms when it is a group of groups of groups', () => {
     const group = (depth: number): Error => (depth === 0 ? Object.assign(new Error('x'), { code: 'ECONNRESET' }) : new AggregateError(Array.from({ length: 10 }, () => group(depth - 1))))
     const error = group(5)
-    const times = [1, 2, 3, 4, 5].map(() => {
-      const start = performance.now()
-      expect(classifyError(error, { now: 0 }).category).toBe('network')
-      return performance.now() - start
-    })
-    expect(Math.min(...times)).toBeLessThan(50)
+    expect(quickest(() => expect(classifyError(error, { now: 0 }).category).toBe('network'))).toBeLessThan(50)
   })
 
   it('is classified in under 50 ms when it is very wide', () => {
     const many = Array.from({ length: 20_000 }, (_, i) => Object.assign(new Error(`x${i}`), { status: 503, data: { details: Array.from({ length: 50 }, () => ({})) } }))
-    // The quickest of several: the first meets cold code, and a busy machine may pause any of them.
-    const times = [1, 2, 3, 4, 5].map(() => {
-      const start = performance.now()
-      classifyError(new AggregateError(many), { now: 0 })
-      return performance.now() - start
-    })
-    expect(Math.min(...times)).toBeLessThan(50)
+    expect(quickest(() => classifyError(new AggregateError(many), { now: 0 }))).toBeLessThan(50)
   })
 })
