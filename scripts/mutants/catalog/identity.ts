@@ -94,7 +94,7 @@ export const identity: readonly Mutant[] = [
     wrong: 'A request with tools may overlap another step of its branch, and nothing tells their continuations apart.',
     file: 'src/replay/refusal.ts',
     edits: [{ from: 'claim.model.tools.length > 0 && other)', to: 'claim.model.tools.length > 0 && other && other.claimedAt < 0)' }],
-    caughtBy: { file: 'test/told-apart.test.ts', name: 'two loops with tools in one branch are refused at the second claim, and what the first did is kept (C16b)' },
+    caughtBy: { file: 'test/side-by-side.test.ts', name: 'two loops with tools in one branch are refused at the second claim, and what the first did is kept (C16b)' },
   },
   {
     name: 'twin steps let through',
@@ -102,7 +102,7 @@ export const identity: readonly Mutant[] = [
     wrong: 'Two open steps of one name without key or input are not refused.',
     file: 'src/replay/refusal.ts',
     edits: [{ from: 'if (twin) return', to: 'if (twin && twin.claimedAt < 0) return' }],
-    caughtBy: { file: 'test/told-apart.test.ts', name: 'steps of one name without key or input are refused when they overlap; with a key they are right (C16d)' },
+    caughtBy: { file: 'test/side-by-side.test.ts', name: 'steps of one name without key or input are refused when they overlap; with a key they are right (C16d)' },
   },
   {
     name: 'steps of other code are let through',
