@@ -26,7 +26,10 @@ export const moved: readonly Mutant[] = [
     rule: 'R5',
     wrong: 'A call that was in doubt where it stood, and is known to be done since, is made again where it stands now.',
     file: 'src/effects/ledger.ts',
-    edits: [{ from: "state === 'completed' && told !== 'unknown' && !superseded", to: "state === 'completed' && told === 'outcome' && !superseded" }],
+    edits: [
+      { from: "state === 'completed' && told !== 'unknown' && !superseded", to: "state === 'completed' && told === 'outcome' && !superseded" },
+      { from: "state === 'completed' && told === 'nothing' && !superseded", to: "state === 'failed' && told === 'nothing' && !superseded" },
+    ],
     caughtBy: { file: 'test/elsewhere.test.ts', name: 'is not made again when the outside world says that it is done' },
   },
   {

@@ -23,7 +23,7 @@ export const writeAhead: readonly Mutant[] = [
     rule: 'R2',
     wrong: 'When the store refuses the record, the code is called all the same.',
     file: 'src/run/write-ahead.ts',
-    edits: [{ from: 'else await drive.hold(', to: 'else void (' }, { from: 'return false', to: 'return !isLost(error) && !isTooLarge(error)' }],
+    edits: [{ from: 'else await drive.hold(', to: 'else void (' }, { from: 'return false', to: 'return !isLost(error) && !isOfRecord(error)' }],
     caughtBy: { file: 'test/durable.test.ts', name: 'is not called; the run waits, and goes on when the store takes it (R2)' },
   },
   {
