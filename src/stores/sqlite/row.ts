@@ -99,7 +99,7 @@ export const keyOf = ({ sql }: Connection, runId: string): number | undefined =>
  */
 function lookUp<T>(sql: Connection['sql'], columns: string, runId: string): T | undefined {
   const id = toBytes(runId)
-  const { led, other, stands, ...row } = statement(sql, columns).get(id) as { led: number | null; other: number | null; stands: unknown }
+  const { led, other, stands, ...row } = statement(sql, columns).get(id, id) as { led: number | null; other: number | null; stands: unknown }
   if (led === null) {
     if (other !== null) throw damagedIndex('does not lead to it', runId)
     return undefined
@@ -111,8 +111,8 @@ function lookUp<T>(sql: Connection['sql'], columns: string, runId: string): T | 
 
 function statement(sql: Connection['sql'], columns: string): ReturnType<Connection['sql']> {
   const past = (other: string): ReturnType<Connection['sql']> => sql(`
-    SELECT led, CASE WHEN led IS NULL THEN (SELECT 1 FROM runs ${other} WHERE run_id = ?1) END AS other, runs.run_id AS stands, ${columns}
-    FROM (SELECT (SELECT key FROM runs WHERE run_id = ?1) AS led) LEFT JOIN runs ON runs.key = led
+    SELECT led, CASE WHEN led IS NULL THEN (SELECT 1 FROM runs ${other} WHERE run_id = ?) END AS other, runs.run_id AS stands, ${columns}
+    FROM (SELECT (SELECT key FROM runs WHERE run_id = ?) AS led) LEFT JOIN runs ON runs.key = led
   `)
   try {
     return past('INDEXED BY runs_by_id')
