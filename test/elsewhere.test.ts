@@ -2,10 +2,11 @@
 import { generateText, stepCountIs, tool } from 'ai'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { createRunner, currentStep, defineAgent, memoryStore, type Outcome, type Run, type RunEvent, type RunnerOptions, type ToolPolicy } from '../src/index.ts'
+import { createRunner, currentStep, defineAgent, memoryStore, type Run, type RunEvent, type RunnerOptions, type ToolPolicy } from '../src/index.ts'
 import { failingOnce } from './support/failing-once.ts'
 import { later, mortal } from './support/crash.ts'
 import { testModel } from './support/model.ts'
+import { waitingIn } from './support/waiting.ts'
 
 const quick = { idleMs: 5, replayHoldMs: 20 } satisfies Partial<RunnerOptions>
 
@@ -32,13 +33,6 @@ function desk(by: 'tool' | 'step', policy: ToolPolicy<{ what: string }, string> 
       return steps[0]!.toolResults[0]?.output ?? 'unknown'
     },
   }
-}
-
-/** The step that a suspended run waits with. */
-function waitingIn(outcome: Outcome): string {
-  const reason = outcome.status === 'suspended' ? outcome.reasons[0] : undefined
-  if (!reason || !('step' in reason)) throw new Error(`it does not wait with a step: ${JSON.stringify(outcome)}`)
-  return reason.step
 }
 
 const places: Record<string, (run: Run, work: () => Promise<unknown>) => Promise<unknown>> = {

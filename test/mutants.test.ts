@@ -7,6 +7,7 @@ import { chosen, readOptions } from '../scripts/mutants/options.ts'
 import { notApplicable } from '../scripts/mutants/run.ts'
 import { resultOf } from '../scripts/mutants/test-run.ts'
 import { verdictOf } from '../scripts/mutants/verdict.ts'
+import { hasTest } from './support/titles.ts'
 
 const mutant: Mutant = {
   name: 'off by one', rule: 'R3', wrong: 'It counts too far.', file: 'src/count.ts',
@@ -55,6 +56,10 @@ describe('the catalog', () => {
 
   it('fits the sources: each mistake can be made where its mechanism is now', () => {
     expect(catalog.flatMap(notApplicable)).toEqual([])
+  })
+
+  it('fits the tests: each one that has to notice a mistake is where the catalog says', () => {
+    expect(catalog.filter(({ caughtBy: { file, name } }) => !hasTest(file, name)).map(({ caughtBy: { file, name } }) => `${file}: ${name}`)).toEqual([])
   })
 })
 

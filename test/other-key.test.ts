@@ -1,17 +1,11 @@
 /** A step of the handler that has another key than it had when it was made (R5). */
 import { describe, expect, it } from 'vitest'
-import { createRunner, defineAgent, memoryStore, type Outcome, type Run } from '../src/index.ts'
+import { createRunner, defineAgent, memoryStore, type Run } from '../src/index.ts'
 import { later, mortal } from './support/crash.ts'
 import { failingOnce } from './support/failing-once.ts'
+import { waitingIn } from './support/waiting.ts'
 
 const quick = { idleMs: 5, replayHoldMs: 20 }
-
-/** The step that a suspended run waits with. */
-function waitingIn(outcome: Outcome): string {
-  const reason = outcome.status === 'suspended' ? outcome.reasons[0] : undefined
-  if (!reason || !('step' in reason)) throw new Error(`it does not wait with a step: ${JSON.stringify(outcome)}`)
-  return reason.step
-}
 
 describe('a step that was made, and is given a key, or loses the one that it has, after a deploy', () => {
   it.each<[string, object, object]>([

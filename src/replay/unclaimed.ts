@@ -28,8 +28,10 @@ export class Unclaimed {
   /** The step was asked for. */
   settle({ ref, record }: Ticket): void {
     const effect = this.#ledger.effects.get(ref.id)
-    if (effect) this.#effects.get(refOf(effect.ref))?.delete(ref.id)
-    if (effect) this.#ofSteps.get(effect.ref.name)?.delete(ref.id)
+    if (effect) {
+      this.#effects.get(refOf(effect.ref))?.delete(ref.id)
+      this.#ofSteps.get(effect.ref.name)?.delete(ref.id)
+    }
     if (record?.end && ref.kind !== 'model') this.#whole.add(ref.id)
   }
 
@@ -55,14 +57,12 @@ export class Unclaimed {
       && (isDone(effect) || (!effect.consumed && (isInDoubt(effect, () => false) || wouldBeRepeated(effect)))) && !this.#isHeld(effect.step.id))
   }
 
-  /**
-   * Those of which something is known, or in doubt, that no call has been answered with; and what else is in doubt, or superseded.
-   */
+  /** Those of which something is known, or in doubt, that no call has been answered with; and what else is in doubt, or superseded. */
   left(): Effect[] {
     const unclaimed = [...this.#effects.values()].flatMap((same) => [...same.values()])
       .filter((effect) => !effect.superseded && !effect.consumed && !effect.passed && (isDone(effect) || isUnknown(effect, () => false)) && !this.#isHeld(effect.step.id))
-    const untold = this.#ledger.allStanding().filter((effect) => (effect.superseded ? !effect.passed : isInDoubt(effect, () => false)))
-    return [...new Set([...unclaimed, ...untold])].filter(({ cause }) => cause !== 'skipped')
+    const standing = this.#ledger.allStanding().filter((effect) => (effect.superseded ? !effect.passed : isInDoubt(effect, () => false)))
+    return [...new Set([...unclaimed, ...standing])].filter(({ cause }) => cause !== 'skipped')
   }
 
   #isHeld(step: string): boolean {

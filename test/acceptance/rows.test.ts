@@ -2,6 +2,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
+import { titlesIn } from '../support/titles.ts'
 import { COMPLETE, OPEN, ROWS, table } from './rows.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
@@ -10,12 +11,6 @@ const isThere = existsSync(list)
 
 /** Ids of the situations, as `C16b`. */
 const idsIn = (text: string): string[] => [...text.matchAll(/^\| ([A-Z]\d+[a-z]?) \|/gm)].map(([, id]) => id!)
-
-/** Titles of tests and of groups of tests in a file, as they are written there. */
-function titlesIn(file: string): Set<string> {
-  const text = readFileSync(root + file, 'utf8')
-  return new Set([...text.matchAll(/\(\s*(['"`])((?:\\.|(?!\1)[^\\\n])*)\1, (?:async )?\(/g)].map(([, , title]) => title!.replaceAll("\\'", "'")))
-}
 
 describe('the situations', () => {
   it('stand here once each', () => {
