@@ -2,7 +2,7 @@
 import { generateText, stepCountIs, streamText, tool } from 'ai'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { createRunner, defineAgent, memoryStore, type Run, type RunnerOptions } from '../src/index.ts'
+import { createRunner, defineAgent, memoryStore, type Agent, type Run, type RunnerOptions, type Store } from '../src/index.ts'
 import { later, mortal } from './support/crash.ts'
 import { testModel } from './support/model.ts'
 
@@ -245,3 +245,72 @@ it('a step that says nothing of what it asks is not answered with that of anothe
   expect(await runner.resume('r')).toMatchObject({ status: 'suspended', reasons: [{ type: 'repeat', tool: 'mail', effects: ['0'] }] })
   expect(mailed).toEqual(['eu'])
 })
+
+it('nor where that has seen the other one ask, and waits for something of its own since', async () => {
+  const mailed: string[] = []
+  let slow = 'us'
+  const agent = defineAgent('a', (run) => Promise.all(['eu', 'us'].map(async (region) => {
+    await run.read('look', { input: region }, () => region)
+    await (region === slow ? new Promise(() => {}) : aMoment())
+    return run.step('mail', () => (mailed.push(region), `mailed to ${region}`))
+  })))
+  const store = await killedAfter('mail', agent)
+  slow = 'eu'
+  expect(await createRunner({ agents: [agent], store, clock: later(), ...quick }).resume('r')).toMatchObject({ status: 'suspended', reasons: [{ type: 'repeat', tool: 'mail', effects: ['2'] }] })
+  expect(mailed).toEqual(['eu'])
+})
+
+describe('a step that says nothing of what it asks is the same one', () => {
+  const mail = async (run: Run) => [await run.step('mail', () => void mailed.push('mail')), await run.step('log', () => void mailed.push('log'))]
+  const mailed: string[] = []
+  const goesOn = async (handler: (run: Run) => Promise<unknown>, change: () => void) => {
+    mailed.length = 0
+    const agent = defineAgent('a', handler)
+    const store = await killedAfter('mail', agent)
+    change()
+    expect(await createRunner({ agents: [agent], store, clock: later(), ...quick }).resume('r')).toMatchObject({ status: 'completed' })
+    expect(mailed).toEqual(['mail', 'log'])
+  }
+
+  it.each([[3, 2], [3, 1], [1, 3], [2, 3]])('behind a pool of branches %i wide, and %i wide on resume', async (before, now) => {
+    let width = before
+    await goesOn(async (run) => {
+      const left = [1, 2, 3, 4]
+      const worker = async () => {
+        for (let each = left.shift(); each !== undefined; each = left.shift()) await run.branch(String(each), () => run.step('load', () => 1))
+      }
+      await Promise.all(Array.from({ length: width }, worker))
+      return mail(run)
+    }, () => (width = now))
+  })
+
+  it('behind a step with a key that the code has asked for since it was changed', async () => {
+    let isChanged = false
+    await goesOn(async (run) => {
+      await run.read('look', () => 1)
+      if (isChanged) await run.step('check', { key: 'new' }, () => 1)
+      await aMoment()
+      return mail(run)
+    }, () => (isChanged = true))
+  })
+
+  it('behind what was asked for side by side and comes in another order now', async () => {
+    let order = ['a', 'b', 'c']
+    await goesOn(async (run) => {
+      await Promise.all(order.map((key) => run.step('load', { key }, () => key)))
+      return mail(run)
+    }, () => (order = ['c', 'a', 'b']))
+  })
+})
+
+const aMoment = () => new Promise((resolve) => setTimeout(resolve, 5))
+
+/** Its run is killed as soon as the step is recorded: what the store has then. */
+async function killedAfter(step: string, agent: Agent<unknown, unknown>): Promise<Store> {
+  const store = memoryStore()
+  const dying = mortal(store)
+  const died = dying.killAt(new RegExp(`"step-ended".*"name":"${step}"`), 'after')
+  void createRunner({ agents: [agent], store: dying.store, ...quick }).run(agent, 1, { runId: 'r' })
+  await died
+  return store
+}

@@ -311,6 +311,17 @@ describe('a call that would repeat a superseded effect (C11b, C38)', () => {
     expect(twin.decided('0/c:b', 'rerun').ask('0/c:b')).toEqual(startOf(['1/c:a'], [1]))
   })
 
+  it('is still asked about by the call at its own turn, when a decision has let a call at another one pass', () => {
+    const other = scene().doubtful('a').superseded('a').decided('b', 'rerun')
+    expect(other.ask('b')).toEqual(startOf(['a'], [1]))
+    other.start('b', other.ask('b'))
+    expect([other.ask('c'), other.ask('a~1'), other.ask('a~1', { keyed: true }), other.ask('a~1', { allowRepeat: true })]).toEqual([waitOf('in-doubt', 'b'), waitOf('in-doubt', 'b', 'a'), waitOf('in-doubt', 'b'), waitOf('in-doubt', 'b')])
+    other.ended('b', value('ok'))
+    expect([other.ask('c'), other.ask('a~1')]).toEqual([startOf(), waitOf('in-doubt', 'a')])
+    other.decided('a~1', 'rerun').start('a~1', other.ask('a~1')).ended('a~1', value('ok')).superseded('a~1')
+    expect(other.ask('a~2')).toEqual(waitOf('repeat', 'a~1'))
+  })
+
   it('stands again when its record is superseded after it was used up: nobody was asked about making it once more', () => {
     const scenery = scene().doubtful('a').settled('a', { type: 'completed', outcome: value('done a') })
     const answer = scenery.ask('b')

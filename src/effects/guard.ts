@@ -1,6 +1,6 @@
 /** The guard: whether a step with effects may start now, is answered, is asked about, or waits (R5, R6). Pure. */
 import type { EffectRef, Outcome } from '../journal/entry.ts'
-import { clearedBy, decisionAbout, decisionFor, decisionOf, holdsFor, type DecisionContext } from './decision.ts'
+import { clearedBy, decisionAbout, decisionFor, decisionOf, holdsFor, sameEffect, type DecisionContext } from './decision.ts'
 import { isExpected, isInDoubt, isUnknown } from './doubt.ts'
 import { approvalOf, turnOf } from '../replay/identity.ts'
 import { isUntold, wouldBeRepeated, type Effect, type Ledger, type TakenDecision } from './ledger.ts'
@@ -139,7 +139,7 @@ function judge(ledger: Ledger, call: GuardedCall, context: GuardContext): GuardV
     if (known?.outcome) {
       return { type: 'answer', outcome: known.outcome, consumes: { ...consumes, effects: [...effects, known.step.id] } }
     }
-    const doubtful = blockers.filter((b) => isInDoubt(b, context.isRunning))
+    const doubtful = blockers.filter((b) => isUnknown(b, context.isRunning))
     // What an earlier attempt told of as doubtful is settled as the policy says; in this one its caller was told not to repeat it (R6).
     const left = doubtful.filter((b) => b.told === 'unknown' && b.toldIn !== ledger.token && (!b.superseded || isDrivenAgain(b, call)))
     if (call.policy.onIncomplete === 'skip' && left.length > 0) return { type: 'skip', consumes }
@@ -172,8 +172,13 @@ const isDrivenAgain = ({ step, fingerprint }: Effect, call: GuardedCall): boolea
 
 /** Effects of the same name and key that stand in the way of a new start. */
 function blockersOf(ledger: Ledger, call: GuardedCall, context: GuardContext): Effect[] {
-  return [...new Set([...ledger.standing(call.ref), ...context.elsewhere])].filter((effect) => {
-    if (effect.step.id === call.step || context.taken.effects.has(effect.step.id)) return false
+  // By the user's own word calls of one key are the same: who has used it up was this call, too.
+  const isLeft = ({ step, ref, fingerprint }: Effect): boolean =>
+    !call.policy.keyed && turnOf(step.id) === turnOf(call.step) && sameEffect(ref, call.ref) && fingerprint === call.fingerprint
+  const away = ledger.givenAway(call.step).filter(isLeft)
+  return [...new Set([...ledger.standing(call.ref), ...context.elsewhere, ...away])].filter((effect) => {
+    if (effect.step.id === call.step || (context.taken.effects.has(effect.step.id) && !isLeft(effect))) return false
+    if (away.includes(effect)) return isUnknown(effect, context.isRunning) ? call.policy.allowRepeat !== true : wouldBeRepeated(effect) && !call.policy.allowRepeat
     if (effect.passed && effect.fingerprint !== call.fingerprint && !call.policy.keyed) return false
     // Its own call has come back and runs again, by a decision or its policy, before this call or after it: two that were
     // interrupted side by side must not wait for each other.

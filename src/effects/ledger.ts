@@ -75,6 +75,8 @@ export class Ledger {
   readonly decisions: TakenDecision[] = []
   /** By name and key, the effects that may stand in the way of another start: few, however long the run. */
   readonly #standing = new Map<string, Set<Effect>>()
+  /** By turn, the effects there that a call at another turn has used up. */
+  readonly #givenAway = new Map<string, Set<Effect>>()
   /** By approval, the calls that it let run. */
   readonly #approved = new Map<string, Set<Effect>>()
   /** By path, the steps with effects at and below it. */
@@ -98,6 +100,11 @@ export class Ledger {
   /** Effects of one name and key that are running, in doubt, superseded or settled behind their caller's back or before it came back, and not consumed. */
   standing(ref: EffectRef): readonly Effect[] {
     return [...(this.#standing.get(keyOf(ref)) ?? [])]
+  }
+
+  /** Effects at the turn of a step that a call at another turn has used up: that was no word on the call that stands there. */
+  givenAway(step: string): readonly Effect[] {
+    return [...(this.#givenAway.get(turnOf(step)) ?? [])]
   }
 
   /** All effects that are standing, whatever their name. */
@@ -165,6 +172,7 @@ export class Ledger {
           // Used up while its record answered: nobody was asked about making it once more.
           effect.consumed = effect.passed = false
           this.#track(effect)
+          this.#giveAway(effect, false)
         }
         break
       case 'decision': {
@@ -180,6 +188,7 @@ export class Ledger {
           if (!effect) continue
           effect.consumed = true
           this.#track(effect)
+          this.#giveAway(effect, turnOf(step) !== turnOf(entry.step))
         }
         for (const step of entry.passed ?? []) {
           const effect = this.effects.get(step)
@@ -241,6 +250,14 @@ export class Ledger {
     }
     this.#track(effect)
     return effect
+  }
+
+  #giveAway(effect: Effect, isAway: boolean): void {
+    const turn = turnOf(effect.step.id)
+    const away = this.#givenAway.get(turn)
+    if (!isAway) away?.delete(effect)
+    else if (away) away.add(effect)
+    else this.#givenAway.set(turn, new Set([effect]))
   }
 
   /** What had this key before, failed or not done, is under way again: should this one succeed, a later call is another one. */

@@ -155,8 +155,8 @@ export interface StepStarted extends At {
   readonly type: 'step-started'
   readonly step: StepRef
   readonly fingerprint: string
-  /** Of a step that says nothing of what it asks for: the step or branch that its code had asked for before, by its turn. */
-  readonly after?: string
+  /** Of a step that says nothing of what it asks for: what its code had asked for last in its branch, and what it went on from, steps and branches by their turns. */
+  readonly after?: readonly string[]
   readonly low?: number
   /** As far as it was known then: that of the end counts. */
   readonly to?: number
@@ -174,7 +174,7 @@ export interface StepEnded extends At {
   readonly type: 'step-ended'
   readonly step: StepRef
   readonly fingerprint: string
-  readonly after?: string
+  readonly after?: readonly string[]
   /** Branch counter range [low, to) in which the step overlapped others: lowest number still open at its claim, next number at its end. */
   readonly low?: number
   readonly to?: number

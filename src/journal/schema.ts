@@ -62,7 +62,7 @@ const reason = variants({
   'aborted': { message: text },
 } satisfies Variants<SuspendReason>)
 
-const request = { step, fingerprint: text, after: optional(text), low: optional(position), to: optional(position), effect: optional(effect), input: optional(encoded), config: optional(text), prompt: optional(prompt) }
+const request = { step, fingerprint: text, after: optional(list(text)), low: optional(position), to: optional(position), effect: optional(effect), input: optional(encoded), config: optional(text), prompt: optional(prompt) }
 
 const ENTRIES: Variants<Entry> = {
   'run-created': { format: atLeast(1), runId: text, agent: text, version: text, input: encoded, threadId: optional(text) },

@@ -12,6 +12,8 @@ interface Asked extends AskedCall {
 export class Branch {
   readonly path: string
   readonly parent: Branch | undefined
+  /** Nothing was recorded in it before it was opened. */
+  readonly isNew: boolean
   /** What its key is known by in its parent; undefined: it is the main line, or the inside of a step. */
   readonly place: string | undefined
   /** Event of the machine at which it was opened. */
@@ -69,6 +71,7 @@ export class Branch {
     this.place = place
     this.openedAt = openedAt
     this.changedAt = parent?.changedAt ?? 0
+    this.isNew = !history.hasInside(path)
     const records = [...history.numberedOf(path)]
     let lastSlot = -1
     for (const child of history.childrenOf(path)) {

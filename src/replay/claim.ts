@@ -51,10 +51,10 @@ export interface Claim {
   readonly model?: ModelClaim
   /** Whether the code that asks has asked for that step or branch itself, before: it is not a line of work beside it. Absent: nobody knows. */
   readonly follows?: (id: string) => boolean
-  /** What its code had asked for last, by its turn: a step that says nothing of what it asks is another one where its code has not asked for that. Absent: nothing, or nobody knows. */
-  readonly after?: string
-  /** Whether its code has asked for that, and it has ended. */
-  readonly isBehind?: (mark: string) => boolean
+  /** What its code had asked for last, and what it goes on from: one that says nothing of what it asks is told by these. Absent: nobody knows. */
+  readonly after?: readonly string[]
+  /** Whether its code is the one that has recorded this of itself. */
+  readonly isThat?: (after: readonly string[]) => boolean
   /** What had ended by then, in events of the machine, came before it, whoever had asked for it. */
   readonly seen?: number
   /** It has effects and is not idempotent. */

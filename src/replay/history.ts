@@ -10,7 +10,7 @@ export interface StepRecord {
   readonly ref: StepRef
   readonly fingerprint: string
   /** What its code had asked for before, by its turn. */
-  readonly after: string | undefined
+  readonly after: readonly string[] | undefined
   readonly config: string | undefined
   /** Digests of changed configurations under which it has answered already. */
   readonly accepted: Set<string>

@@ -11,7 +11,7 @@ import { Branch } from './branch.ts'
 import { isBlind, type Claim, type Note, type Ticket, type Verdict } from './claim.ts'
 import type { History, StepRecord } from './history.ts'
 import { approved, isWithin, keyed, MAIN, numbered, parentOf } from './identity.ts'
-import { asksTheSame, matchNumbered } from './match.ts'
+import { asksTheSame, isOfOtherCode, matchNumbered } from './match.ts'
 import { Order, type Next } from './order.ts'
 import { divergenceReason } from './reason.ts'
 import { ambiguity, comesAfter, REFUSED, repeatedCall, usedByOthers, type Refusal } from './refusal.ts'
@@ -225,24 +225,15 @@ export class Machine {
       case 'refused':
         return { type: 'refuse', code: 'CONFIG_CHANGED', message: `the configuration changed (${match.changed.join(', ')})`, advice: REFUSED.config }
       case 'record': {
-        const { record } = match
-        const notes: Note[] = match.changed.length > 0 ? [{ type: 'config-changed', step: record.ref.id, changed: match.changed, config: claim.model!.config }] : []
-        if (isBlind(claim) && record.seq < branch.changedAt) {
-          const refused = ambiguity(branch, claim, record.ref.slot)
-          if (refused) return refused
-          return this.#live(branch, claim, numbered(branch.path, record.ref.slot!), [...notes, this.#supersedeBlind(record)], record.ref.slot)
-        }
-        branch.claimSlot(record.ref.slot!)
-        return this.#answered(branch, claim, record, notes)
+        const { record, changed } = match
+        return this.#answeredByNumber(branch, claim, record, changed.length > 0 ? [{ type: 'config-changed', step: record.ref.id, changed, config: claim.model!.config }] : [])
       }
       case 'hole': {
         const place = numbered(branch.path, match.slot)
         const late = this.#recordAt(place)
         if (late) {
           // Recorded since the branch was opened, by an earlier try of what it lies in.
-          if (!asksTheSame(late, claim)) return this.#replaced(branch, claim, late, place, match.slot)
-          branch.claimSlot(match.slot)
-          return this.#answered(branch, claim, late, [])
+          return asksTheSame(late, claim) ? this.#answeredByNumber(branch, claim, late, []) : this.#replaced(branch, claim, late, place, match.slot)
         }
         const rivals = branch.rivalsOf(claim)
         const verdict = this.#live(branch, claim, place, warningsOf(branch, claim), match.slot)
@@ -264,6 +255,17 @@ export class Machine {
         return this.#live(branch, claim, place, [note], slot)
       }
     }
+  }
+
+  /** Unless it says nothing of what it asks, and may be another one now. */
+  #answeredByNumber(branch: Branch, claim: Claim, record: StepRecord, notes: Note[]): Verdict {
+    const slot = record.ref.slot!
+    const isOthers = isOfOtherCode(record, claim)
+    if (isOthers || (isBlind(claim) && record.seq < branch.changedAt)) {
+      return ambiguity(branch, claim, slot) ?? this.#live(branch, claim, numbered(branch.path, slot), [...notes, this.#supersedeBlind(record, isOthers)], slot)
+    }
+    branch.claimSlot(slot)
+    return this.#answered(branch, claim, record, notes)
   }
 
   #claimKeyed(branch: Branch, claim: Claim, key: string): Verdict {
@@ -349,14 +351,9 @@ export class Machine {
     if (ticket.claim.place.type === 'key') branch.closeKey(keyed(branch.path, typeOf(ticket.claim), ticket.claim.name, ticket.claim.place.key, 0))
   }
 
-  #supersedeBlind(record: StepRecord): Note {
-    const note: Note = {
-      type: 'superseded',
-      by: 'live-result',
-      step: record.ref.id,
-      reason: `${record.ref.kind} "${record.ref.name}" has no input and follows a result that may be another one now`,
-      ids: [record.ref.id],
-    }
+  #supersedeBlind({ ref, after }: StepRecord, isOthers: boolean): Note {
+    const why = isOthers ? `is asked for by other code than in the journal: that had asked for ${after?.[0] || 'nothing'} last` : 'follows a result that may be another one now'
+    const note: Note = { type: 'superseded', by: isOthers ? 'divergence' : 'live-result', step: ref.id, reason: `${ref.kind} "${ref.name}" has no input and ${why}`, ids: [ref.id] }
     this.#supersede(note)
     return note
   }

@@ -65,5 +65,8 @@ const isUnder = (record: StepRecord, config: string | undefined): boolean =>
   record.config === config || (config !== undefined && record.accepted.has(config))
 
 /** Whether a record is of a step that asks for the same; of model requests, settings aside. */
-export const asksTheSame = ({ ref, fingerprint, after }: StepRecord, claim: Claim): boolean =>
-  ref.kind === claim.kind && ref.name === claim.name && fingerprint === claim.fingerprint && (after === undefined || !isBlind(claim) || !claim.isBehind || claim.isBehind(after))
+export const asksTheSame = ({ ref, fingerprint }: StepRecord, claim: Claim): boolean =>
+  ref.kind === claim.kind && ref.name === claim.name && fingerprint === claim.fingerprint
+
+/** Whether a record is of a step that asks for the same, as far as one says that says nothing of what it asks, and other code has asked for it. */
+export const isOfOtherCode = ({ after }: StepRecord, claim: Claim): boolean => isBlind(claim) && after !== undefined && claim.isThat?.(after) === false

@@ -10,7 +10,6 @@ export function divergenceReason(claim: Claim, record: StepRecord | undefined, r
   if (record.ref.kind !== claim.kind || record.ref.name !== claim.name) {
     return `the journal has ${record.ref.kind} "${record.ref.name}" here, now ${claim.kind} "${claim.name}" is asked for`
   }
-  if (!claim.model && record.fingerprint === claim.fingerprint) return `${claim.kind} "${claim.name}" is asked for by code that has not asked for ${record.after} before, as in the journal`
   if (!claim.model) return `${claim.kind} "${claim.name}" is asked with another input than in the journal`
   return promptReason(claim.model, record, recordOf)
 }

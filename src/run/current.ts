@@ -29,6 +29,10 @@ export interface Asked {
   /** By its turn. */
   readonly id: string
   readonly mark: string
+  /** It has a key, and nothing is recorded of it: code that was changed since may ask for it for the first time. */
+  readonly isNew: boolean
+  /** What its own code had asked for last had ended by then. */
+  readonly isNext: boolean
   /** Its result was handed out, or the branch has ended. */
   hasEnded: boolean
   /** What its own code had asked for last. */
@@ -64,10 +68,11 @@ export const currentContext = (): Context | undefined => shared.storage.getStore
 export const inContext = <T>(context: Context, fn: () => T): T => shared.storage.run(context, fn)
 
 /** Code that goes on from here has asked for this step or branch; what runs beside it has not. */
-export function rememberAsked(id: string, now: GoesOn): Asked {
+export function rememberAsked(id: string, isNew: boolean, now: GoesOn): Asked {
   const context = currentContext()
   const turn = turnOf(id)
-  const asked: Asked = { id: turn, mark: markOf(turn), hasEnded: false, own: ownIn(context), ...knownIn(context, now) }
+  const own = ownIn(context)
+  const asked: Asked = { id: turn, mark: markOf(turn), isNew, isNext: own?.hasEnded !== false, hasEnded: false, own, ...knownIn(context, now) }
   if (context?.line) context.line.asked = asked
   else if (context) shared.storage.enterWith({ ...context, asked })
   return asked
@@ -88,18 +93,35 @@ export function asOneLine<T>(fn: () => T): T {
 export interface Follower {
   /** It has asked for that step or branch itself. */
   readonly follows: (id: string) => boolean
-  /** It has, and that has ended. */
-  readonly isBehind: (mark: string) => boolean
   /** It goes on from what was handed out then, in events of the machine, or has before: what had ended by then comes before it on resume, too, since results are handed out in the order of their records (R4). */
   readonly seen: number
-  /** Of what it has asked for in its branch and that has ended, the newest, by its turn: what is asked for side by side comes in any order, and a branch is opened when a pool lets it. */
-  readonly after: string | undefined
+  /** Of what it has asked for in its branch and that has ended, the newest, and what it goes on from right now: by their turns. */
+  readonly after: readonly string[]
+  /** Whether it is the code that has recorded this of itself. */
+  readonly isThat: (after: readonly string[]) => boolean
 }
 
 export function followerOf(context: Context, now: GoesOn): Follower {
   const { before, seen } = knownIn(context, now)
-  return { follows: (id) => find(markOf(turnOf(id)), before) !== undefined, isBehind: (mark) => find(mark, before)?.hasEnded === true, seen, after: newestEnded(ownIn(context), turnOf(context.branch)) }
+  const branch = turnOf(context.branch)
+  const last = inBranch(ownIn(context), branch)
+  const from = now.from && parentOf(now.from.id) === branch ? now.from.mark : undefined
+  return {
+    follows: (id) => before.length > 0 && isAmong(markOf(turnOf(id)), before),
+    seen,
+    after: [...new Set([last?.mark ?? NOTHING, ...(from === undefined ? [] : [from])])],
+    isThat: (after) => (from !== undefined && after.includes(from)) || hasAskedLast(after, last, branch),
+  }
 }
+
+/** What it has asked for last is among these, but for what the code may not have asked for then. Of lines of work that one piece of code has started, each knows what was asked for in front of it: what it has asked for itself tells them apart. */
+function hasAskedLast(after: readonly string[], last: Asked | undefined, branch: string): boolean {
+  let each = last
+  while (each && !after.includes(each.mark) && each.isNew && each.isNext) each = inBranch(each.own, branch)
+  return after.includes(each?.mark ?? NOTHING)
+}
+
+const NOTHING = ''
 
 /** It is kept with each step that says nothing of what it asks, however long the keys are that it follows. */
 const markOf = (turn: string): string => (turn.length > LONG ? hash(turn) : turn)
@@ -107,20 +129,21 @@ const LONG = 100
 
 const ownIn = (context: Context | undefined): Asked | undefined => context?.line?.asked ?? context?.asked
 
-function newestEnded(asked: Asked | undefined, branch: string): string | undefined {
+/** The newest of them that stands in the branch itself and has ended: what is asked for side by side comes in any order. */
+function inBranch(asked: Asked | undefined, branch: string): Asked | undefined {
   // What was asked for before the branch was opened stands outside of it.
-  for (let each = asked; each && each.id !== branch; each = each.own) if (each.hasEnded && parentOf(each.id) === branch) return each.mark
+  for (let each = asked; each && each.id !== branch; each = each.own) if (each.hasEnded && parentOf(each.id) === branch) return each
   return undefined
 }
 
 /** The nearest first: in a line of work it is found at once. */
-function find(mark: string, before: readonly Asked[]): Asked | undefined {
+function isAmong(mark: string, before: readonly Asked[]): boolean {
   const seen = new Set(before)
   for (const each of seen) {
-    if (each.mark === mark) return each
+    if (each.mark === mark) return true
     for (const earlier of each.before) seen.add(earlier)
   }
-  return undefined
+  return false
 }
 
 /** Whether this process drives a run right now. */

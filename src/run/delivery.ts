@@ -17,6 +17,8 @@ interface Surroundings {
 
 const NOTHING: GoesOn = { seen: 0 }
 
+const isNewKey = ({ claim, record }: Ticket): boolean => claim.place.type === 'key' && !record
+
 export class Delivery {
   readonly #around: Surroundings
   readonly #ends = new Map<Ticket, Ended>()
@@ -52,7 +54,7 @@ export class Delivery {
 
   /** Resolves to the end of the step when its turn has come. `isOurs`: the code that asks is of this drive. */
   turnOf(ticket: Ticket, isOurs: boolean): Promise<Ended> {
-    const asked = isOurs ? rememberAsked(ticket.ref.id, this.#goesOn) : undefined
+    const asked = isOurs ? rememberAsked(ticket.ref.id, isNewKey(ticket), this.#goesOn) : undefined
     return new Promise((give) => this.#callers.set(ticket, { give, asked }))
   }
 

@@ -117,7 +117,7 @@ export class Drive {
     }
     this.#disarmIdle()
     const { after, ...here } = context?.drive === this ? followerOf(context, this.goesOn) : {}
-    const verdict = refusedIn(spec.label, context) ?? this.machine.claim({ ...spec.claim, ...here, ...(after !== undefined && isBlind(spec.claim) && { after }) })
+    const verdict = refusedIn(spec.label, context) ?? this.machine.claim({ ...spec.claim, ...here, ...(after && isBlind(spec.claim) && { after }) })
     if (verdict.type === 'refuse') {
       this.#watch()
       return this.refuse(verdict, spec.claim.branch)

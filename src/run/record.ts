@@ -98,7 +98,7 @@ function standsAlready(drive: Drive, ticket: Ticket, { claim }: StepSpec, usage:
 export const consumed = (step: string, consumes: Consumption): NewEntry[] =>
   consumes.effects.length + consumes.decisions.length > 0 ? [{ type: 'consumed', step, ...consumes }] : []
 
-export const afterOf = ({ claim: { after } }: Ticket): { after?: string } => (after === undefined ? {} : { after })
+export const afterOf = ({ claim: { after } }: Ticket): { after?: readonly string[] } => (after ? { after } : {})
 
 export const modelParts = ({ claim: { model } }: StepSpec): { config?: string; prompt?: NonNullable<StepSpec['claim']['model']>['prompt'] } =>
   model ? { config: model.config, prompt: model.prompt } : {}

@@ -27,7 +27,7 @@ export async function inBranch<T>(drive: Drive, parent: string, key: string, fn:
   if (branch === undefined) {
     return drive.refuse({ type: 'refuse', code: 'AMBIGUOUS_STEP', message: `branch "${key}" is open already`, advice: 'Give each line of work a key of its own' }, parent)
   }
-  const asked = rememberAsked(branch.path, drive.goesOn)
+  const asked = rememberAsked(branch.path, branch.isNew, drive.goesOn)
   const context = { ...current, asked, drive, branch: branch.path }
   const line: Line = { asked }
   let isOpen = true

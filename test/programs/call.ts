@@ -135,8 +135,10 @@ export class Call {
 }
 
 /** Calls that ask for the same. */
-export const isTwin = (a: CallSpec, b: CallSpec): boolean =>
-  a.what !== undefined && a.what === b.what && a.effect === b.effect && (a.keyed === true || JSON.stringify(a.input) === JSON.stringify(b.input))
+export const isTwin = (a: CallSpec, b: CallSpec): boolean => a.effect === b.effect && isAlike(a, b)
+
+/** Steps that ask for the same, each under a key of its own. */
+export const isAlike = (a: CallSpec, b: CallSpec): boolean => a.what !== undefined && a.what === b.what && (a.keyed === true || JSON.stringify(a.input) === JSON.stringify(b.input))
 
 /** What the caller of a call is told that was denied. */
 export const DENIED = '!APPROVAL_DENIED'

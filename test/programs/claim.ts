@@ -34,7 +34,9 @@ export async function claimed<T>(
   call.firstAskedAt ||= session.timeline.now()
   // Its record may be there although its end was not announced any more.
   const since = call.endedAt || call.startedAt
-  if (spec.blind && since > 0 && line.newest > since) {
+  const isUnordered = line.isUnordered && world.hasWaits
+  line.isUnordered = false
+  if (spec.blind && since > 0 && (line.newest > since || isUnordered)) {
     call.excused = true
     session.excused.add(position)
     world.rerun.add(position)

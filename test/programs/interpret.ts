@@ -37,7 +37,7 @@ async function evaluate(place: Place, node: Node): Promise<unknown> {
     case 'branches':
       return inBranches(place, node.nodes)
     case 'asks':
-      return inOrder(order(session, node.shuffled, node.asks), node.asks, ({ prompt, system }) => {
+      return inOrder(place, node.shuffled, node.asks, ({ prompt, system }) => {
         const twins = node.asks.filter((other) => other.prompt === prompt && other.system === system).length
         const model = watchedModel(child(`${prompt}-${system}`), true, twins)
         return ask(() => runLoop('hand', { model, tools: {}, system: systemOf(place, `reader${system}`), script: prompt }))
@@ -58,7 +58,7 @@ async function evaluate(place: Place, node: Node): Promise<unknown> {
         return step(child(i), each)
       }))
     case 'steps':
-      return inOrder(order(session, node.shuffled, node.steps), node.steps, (each, i) => step(child(i), each))
+      return inOrder(place, node.shuffled, node.steps, (each, i) => step(child(i), each))
     case 'race':
       return race(place, node.racers, node.use)
     case 'chain':
@@ -140,6 +140,8 @@ async function inBranches({ session, run, path, line, ...place }: Place, nodes: 
   // Where a branch around them would end with the first failure, all of them are awaited.
   if (line.parent) await Promise.allSettled(workers)
   await Promise.all(workers)
+  // Which of them the code around opens itself, and which another one's end.
+  line.isUnordered = session.program.attempts.some((each) => each.width !== undefined)
   return values
 }
 
@@ -179,9 +181,11 @@ function order({ random }: Session, shuffled: boolean, { length }: readonly unkn
 }
 
 /** Asks in that order, gives the results in the order of the list. */
-async function inOrder<T>(order: readonly number[], list: readonly T[], ask: (each: T, i: number) => Promise<unknown>): Promise<unknown[]> {
-  const asked = new Map(order.map((i) => [i, ask(list[i]!, i)]))
-  return Promise.all(list.map((_, i) => asked.get(i)))
+async function inOrder<T>({ session, line }: Place, shuffled: boolean, list: readonly T[], ask: (each: T, i: number) => Promise<unknown>): Promise<unknown[]> {
+  const asked = new Map(order(session, shuffled, list).map((i) => [i, ask(list[i]!, i)]))
+  const values = await Promise.all(list.map((_, i) => asked.get(i)))
+  line.isUnordered = shuffled
+  return values
 }
 
 function agent(place: Place, name: string, key: number | undefined, node: Node): Promise<unknown> {

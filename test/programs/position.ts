@@ -15,6 +15,9 @@ export class Line {
     this.newest = parent?.newest ?? 0
   }
 
+  /** What was asked for side by side last came in an order that may be another one next time, and nothing was asked for since. */
+  isUnordered = false
+
   saw(event: number): void {
     this.newest = Math.max(this.newest, event)
   }

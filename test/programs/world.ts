@@ -3,7 +3,7 @@
  * the program and knows the journal only by what is announced. It lives as long as the run, over all attempts.
  */
 import { judgeDenial } from './approval.ts'
-import { Call, DENIED, isNatural, isTwin, type CallSpec, type Start } from './call.ts'
+import { Call, DENIED, isNatural, isAlike, isTwin, type CallSpec, type Start } from './call.ts'
 import type { Program } from './program.ts'
 import type { Session } from './session.ts'
 import { judgeStart } from './starting.ts'
@@ -48,7 +48,11 @@ export class World {
 
   readonly program: Program
 
+  /** Its code waits for what no step records. */
+  readonly hasWaits: boolean
+
   constructor(program: Program) {
+    this.hasWaits = JSON.stringify(program.node).includes('"wait')
     this.program = program
     this.loose = program.unstable ?? false
   }
@@ -175,7 +179,7 @@ export class World {
     if (call?.spec.approval?.made && (decision === 'result' || decision === 'reuse')) this.altered = true
     if (call && decision === 'reuse') for (const other of about) call.reused.add(other)
     // Where calls move about: by the person's word this call is what that one did, which explains it.
-    const explained = call && decision !== 'rerun' && decision !== 'skip' ? about.map((id) => this.calls.get(id)).find((each) => each && each !== call && isTwin(each.spec, call.spec)) : undefined
+    const explained = call && decision !== 'rerun' && decision !== 'skip' ? about.map((id) => this.calls.get(id)).find((each) => each && each !== call && isAlike(each.spec, call.spec)) : undefined
     if (explained && this.loose) explained.consumed = true
   }
 

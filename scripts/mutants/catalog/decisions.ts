@@ -3,6 +3,14 @@ import type { Mutant } from '../mutant.ts'
 
 export const decisions: readonly Mutant[] = [
   {
+    name: 'a decision for whoever comes first',
+    rule: 'R5',
+    wrong: 'A doubt that a decision has let a call at another turn pass is none any more for the call that stands at its own turn.',
+    file: 'src/effects/guard.ts',
+    edits: [{ from: 'ledger.givenAway(call.step).filter', to: "ledger.givenAway('').filter" }],
+    caughtBy: { file: 'src/effects/guard.test.ts', name: 'is still asked about by the call at its own turn, when a decision has let a call at another one pass' },
+  },
+  {
     name: 'any number of decisions',
     rule: 'R6',
     wrong: 'A doubt can be decided twice, once each way.',

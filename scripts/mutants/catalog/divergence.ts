@@ -15,7 +15,7 @@ export const divergence: readonly Mutant[] = [
     rule: 'R5',
     wrong: 'A call with other arguments does not count as the same effect.',
     file: 'src/effects/guard.ts',
-    edits: [{ from: 'if (effect.step.id === call.step || context.taken', to: 'if (effect.fingerprint !== call.fingerprint) return false\n    if (effect.step.id === call.step || context.taken' }],
+    edits: [{ from: 'if (effect.step.id === call.step || (context.taken', to: 'if (effect.fingerprint !== call.fingerprint) return false\n    if (effect.step.id === call.step || (context.taken' }],
     caughtBy: { file: 'test/divergence.test.ts', name: 'does not repeat an effect that was made already, also when the arguments differ; the decision reuse answers it' },
   },
   {

@@ -117,8 +117,16 @@ export const identity: readonly Mutant[] = [
     rule: 'R4',
     wrong: 'A step that says nothing of what it asks is answered by the record in its place, whose line of work had made that.',
     file: 'src/replay/match.ts',
-    edits: [{ from: '|| claim.isBehind(after))', to: '|| claim.isBehind)' }],
+    edits: [{ from: 'claim.isThat?.(after) === false', to: '!claim.isThat' }],
     caughtBy: { file: 'test/told-apart.test.ts', name: 'a step that says nothing of what it asks is not answered with that of another line of work, which had come first before the kill' },
+  },
+  {
+    name: 'whoever has asked for that, too',
+    rule: 'R4',
+    wrong: 'A step that says nothing of what it asks is answered by the record of a line of work whose steps this one has only seen asked for.',
+    file: 'src/run/current.ts',
+    edits: [{ from: 'each.isNew && each.isNext) each', to: 'each.hasEnded) each' }],
+    caughtBy: { file: 'test/told-apart.test.ts', name: 'nor where that has seen the other one ask, and waits for something of its own since' },
   },
   {
     name: 'behind the last one only',
