@@ -34,9 +34,7 @@ export async function claimed<T>(
   call.firstAskedAt ||= session.timeline.now()
   // Its record may be there although its end was not announced any more.
   const since = call.endedAt || call.startedAt
-  const isUnordered = line.isUnordered && world.hasWaits
-  line.isUnordered = false
-  if (spec.blind && since > 0 && (line.newest > since || isUnordered)) {
+  if (spec.blind && since > 0 && (line.newest > since || (line.isUnordered && world.hasWaits))) {
     call.excused = true
     session.excused.add(position)
     world.rerun.add(position)
@@ -53,6 +51,7 @@ export async function claimed<T>(
   session.timeline.activity++
   session.closed(position)
   line.saw(call.cameAbout)
+  line.isUnordered = false
   if (ended.ok) {
     const wrong = check(ended.value)
     if (wrong !== undefined) world.violate('wrong-answer', `${spec.kind} ${position}: ${wrong}`)

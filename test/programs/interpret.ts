@@ -53,10 +53,7 @@ async function evaluate(place: Place, node: Node): Promise<unknown> {
     case 'read':
       return step(place, node)
     case 'keyed':
-      return Promise.all(node.steps.map(async (each, i) => {
-        await session.wait(session.random() * node.waitMs)
-        return step(child(i), each)
-      }))
+      return keyed(place, node.steps, node.waitMs)
     case 'steps':
       return inOrder(place, node.shuffled, node.steps, (each, i) => step(child(i), each))
     case 'race':
@@ -178,6 +175,18 @@ function order({ random }: Session, shuffled: boolean, { length }: readonly unkn
   const list = [...Array(length).keys()]
   if (shuffled) for (let i = list.length - 1; i > 0; i--) list.push(...list.splice(Math.floor(random() * (i + 1)), 1))
   return list
+}
+
+/** Each is asked for when its wait is over, in a context of its own: the code around has asked for none of them itself. */
+async function keyed(place: Place, steps: readonly StepNode[], waitMs: number): Promise<unknown[]> {
+  const { session, path, line } = place
+  const { isUnordered } = line
+  const values = await Promise.all(steps.map(async (each, i) => {
+    await session.wait(session.random() * waitMs)
+    return step({ ...place, path: `${path}.${i}` }, each)
+  }))
+  line.isUnordered = isUnordered
+  return values
 }
 
 /** Asks in that order, gives the results in the order of the list. */
