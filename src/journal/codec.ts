@@ -2,6 +2,7 @@
 import { HoldfastError } from '../errors.ts'
 import { flatten, restore } from './flat.ts'
 import { copyJson, type JsonValue } from './json.ts'
+import type { Secrets } from './secrets.ts'
 import { takeSnapshot } from './snapshot.ts'
 import { corrupt, guarded, isTooLong, notStorable, Place, tooLarge } from './value-error.ts'
 
@@ -15,6 +16,8 @@ export interface EncodeOptions {
   readonly maxBytes?: number
   /** The option of createRunner that sets the limit, for messages. Default: `maxResultBytes`. */
   readonly option?: string
+  /** They count with their names, as they are stored. */
+  readonly secrets?: Secrets | undefined
 }
 
 /**
@@ -36,7 +39,7 @@ export interface EncodeOptions {
  * encode({ items: [{ done: () => {} }] }, { path: 'result' }) // throws: result.items[0].done is a function. ...
  */
 export function encode(value: unknown, options: EncodeOptions = {}): Encoded {
-  const { path = 'value', maxBytes, option } = options
+  const { path = 'value', maxBytes, option, secrets } = options
   const place = new Place(path)
   const snapshot = guarded(place, () => takeSnapshot(value, place))
   try {
@@ -44,7 +47,7 @@ export function encode(value: unknown, options: EncodeOptions = {}): Encoded {
     const encoded: Encoded = text === undefined ? { json: snapshot.copy as JsonValue } : { devalue: JSON.parse(text) as JsonValue }
     // A UTF-16 unit takes at most 3 bytes, and what devalue escapes besides only shrinks.
     const bytesBound = 16 + (text === undefined ? snapshot.bytesBound : 3 * text.length)
-    if (maxBytes === undefined || bytesBound <= maxBytes) return encoded
+    if (maxBytes === undefined || (!secrets && bytesBound <= maxBytes)) return encoded
     return within(encoded, options)
   } catch (error) {
     if (HoldfastError.isInstance(error)) throw error
@@ -70,15 +73,15 @@ export function decode(encoded: unknown, path = 'value'): unknown {
 }
 
 /** What was encoded without a limit, where it is within this one. @throws HoldfastError `VALUE_TOO_LARGE`. */
-export function within(encoded: Encoded, { path = 'value', maxBytes, option }: EncodeOptions): Encoded {
-  const size = maxBytes === undefined ? 0 : byteLength(encoded)
+export function within(encoded: Encoded, { path = 'value', maxBytes, option, secrets }: EncodeOptions): Encoded {
+  const size = maxBytes === undefined ? 0 : byteLength(encoded, secrets)
   if (maxBytes === undefined || size <= maxBytes) return encoded
   throw tooLarge(path, size, maxBytes, option)
 }
 
-/** Size in bytes (UTF-8) of the encoded value's JSON text. */
-export function byteLength(encoded: Encoded): number {
-  return Buffer.byteLength(JSON.stringify(encoded))
+/** Size in bytes (UTF-8) of the encoded value's JSON text, with the names of secrets in place of their values. */
+export function byteLength(encoded: Encoded, secrets?: Secrets): number {
+  return Buffer.byteLength(secrets?.seal(encoded) ?? JSON.stringify(encoded))
 }
 
 /** The value as it will be when it is replayed. Throws as {@link encode} does. */

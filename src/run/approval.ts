@@ -61,7 +61,7 @@ export async function mayBeMade(drive: Drive, ticket: Ticket, spec: StepSpec): P
   let question = standingFor(drive, ticket)
   if (question?.decision) return true
   if (!question) {
-    const asked = encodedInput(spec, spec.claim.effect ? undefined : attempt.policies.maxStepBytes)
+    const asked = encodedInput(spec, spec.claim.effect ? {} : { maxBytes: attempt.policies.maxStepBytes, secrets: attempt.secrets })
     const misfit = noRoom(drive, ticket, spec, asked.input)
     // Whatever somebody said, it could not be called.
     if (misfit) {

@@ -231,7 +231,7 @@ async function finish(drive: Drive, ticket: Ticket, spec: StepSpec, execution: E
   if (execution.type === 'ok') {
     await leaveOpenInside(drive, ticket, spec)
     const described = spec.describe?.(execution.value)
-    const ended = { outcome: stored(spec, execution.value, ticket.ref.id), asked: described?.asked ?? [] }
+    const ended = { outcome: stored(spec, execution.value, ticket.ref.id, attempt.secrets), asked: described?.asked ?? [] }
     return record(drive, ticket, spec, ended, { tries, ms, ...(described?.usage && { usage: described.usage }), ...(described?.files && { files: described.files }) })
   }
   if (execution.type === 'wait') {

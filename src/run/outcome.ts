@@ -3,12 +3,13 @@ import { HoldfastError } from '../errors.ts'
 import { encode, type Encoded } from '../journal/codec.ts'
 import type { DoubtCause, Outcome } from '../journal/entry.ts'
 import type { Effect } from '../effects/ledger.ts'
+import type { Secrets } from '../journal/secrets.ts'
 import { lostText } from './lost-part.ts'
 import { messageOf } from './readable.ts'
 import type { StepSpec } from './step.ts'
 
-export function stored(spec: StepSpec, value: unknown, step: string): Outcome {
-  const options = { path: `result of ${spec.label}`, ...(spec.maxBytes !== undefined && { maxBytes: spec.maxBytes }) }
+export function stored(spec: StepSpec, value: unknown, step: string, secrets: Secrets | undefined): Outcome {
+  const options = { path: `result of ${spec.label}`, secrets, ...(spec.maxBytes !== undefined && { maxBytes: spec.maxBytes }) }
   try {
     return { type: 'value', value: encode(value, options) }
   } catch (error) {

@@ -65,7 +65,7 @@ export async function reconcile(drive: Drive, ticket: Ticket, spec: StepSpec, ef
     return
   }
   if (said.status === 'not-done' && attempt.believesNotDone(effect, settleAfter(spec)) !== true) return
-  const settlement: Settlement = said.status === 'not-done' ? { type: 'not-done' } : { type: 'completed', outcome: withinRecord(drive, spec, stored(spec, said.output, step.id), step.id) }
+  const settlement: Settlement = said.status === 'not-done' ? { type: 'not-done' } : { type: 'completed', outcome: withinRecord(drive, spec, stored(spec, said.output, step.id, attempt.secrets), step.id) }
   await settle(drive, step, 'reconcile', settlement)
 }
 

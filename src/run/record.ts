@@ -1,6 +1,6 @@
 /** The end of a step, written down before it is announced (R3). */
 import type { Consumption } from '../effects/guard.ts'
-import { encode } from '../journal/codec.ts'
+import { encode, type Encoded, type EncodeOptions } from '../journal/codec.ts'
 import type { KeptFile } from '../journal/entry.ts'
 import type { StepUsage } from '../journal/entry.ts'
 import type { NewEntry } from '../journal/writer.ts'
@@ -103,10 +103,10 @@ export const afterOf = ({ claim: { after } }: Ticket): { after?: readonly string
 export const modelParts = ({ claim: { model } }: StepSpec): { config?: string; prompt?: NonNullable<StepSpec['claim']['model']>['prompt'] } =>
   model ? { config: model.config, prompt: model.prompt } : {}
 
-export function encodedInput(spec: StepSpec, maxBytes?: number): { input?: ReturnType<typeof encode> } {
+export function encodedInput(spec: StepSpec, limit: Pick<EncodeOptions, 'maxBytes' | 'secrets'> = {}): { input?: Encoded } {
   if (spec.input === undefined) return {}
   try {
-    return { input: encode(spec.input, { path: `input of ${spec.label}`, ...(maxBytes !== undefined && { maxBytes }) }) }
+    return { input: encode(spec.input, { path: `input of ${spec.label}`, ...limit }) }
   } catch {
     // A call is known by its fingerprint; its input is kept for reconcile and for people.
     return {}

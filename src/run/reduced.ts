@@ -16,13 +16,13 @@ const [NAME_BYTES, MESSAGE_BYTES, STEP_BYTES] = [200, 1_000, 500]
 export function reduced(spec: StepSpec, outcome: Outcome, refusal: HoldfastError, step: string, secrets: Secrets | undefined): Outcome | undefined {
   if (outcome.type === 'value') return spec.claim.effect ? notStored(spec, refusal, step) : failed(refusal)
   const error = beginningOf(outcome.error, secrets)
-  return byteLength(error) < byteLength(outcome.error) ? { ...outcome, error } : undefined
+  return byteLength(error, secrets) < byteLength(outcome.error, secrets) ? { ...outcome, error } : undefined
 }
 
 /** Of an effect whose end another record tells of, which is to hold no more than its own would. */
-export function withinRecord({ attempt: { policies: { maxStepBytes } } }: Drive, spec: StepSpec, outcome: Outcome, step: string): Outcome {
+export function withinRecord({ attempt: { policies: { maxStepBytes }, secrets } }: Drive, spec: StepSpec, outcome: Outcome, step: string): Outcome {
   if (outcome.type !== 'value') return outcome
-  const bytes = byteLength(outcome.value)
+  const bytes = byteLength(outcome.value, secrets)
   return bytes <= maxStepBytes ? outcome : notStored(spec, tooLarge(`result of ${spec.label}`, bytes, maxStepBytes, 'maxStepBytes'), step)
 }
 
@@ -30,6 +30,6 @@ export function withinRecord({ attempt: { policies: { maxStepBytes } } }: Drive,
 export function beginningOf(encoded: Encoded, secrets: Secrets | undefined): Encoded {
   const error = decode(encoded)
   const text = beginning(messageOf(error), MESSAGE_BYTES, secrets)
-  if (HoldfastError.isInstance(error)) return encode(new HoldfastError(error.code, text, { ...(error.step !== undefined && Buffer.byteLength(error.step) <= STEP_BYTES && { step: error.step }) }))
+  if (HoldfastError.isInstance(error)) return encode(new HoldfastError(error.code, text, { ...(error.step !== undefined && beginning(error.step, STEP_BYTES, secrets) === error.step && { step: error.step }) }))
   return encode(Object.assign(new Error(text), error instanceof Error && { name: beginning(error.name, NAME_BYTES, secrets) }))
 }

@@ -12,13 +12,13 @@ const END_BYTES = 2_048
 
 /** Undefined: there is, for its start (with the input, which only one with effects has) and for an end without its result. */
 export function noRoom(drive: Drive, ticket: Ticket, spec: StepSpec, input?: Encoded): HoldfastError | undefined {
-  const { maxStepBytes } = drive.attempt.policies
+  const { policies: { maxStepBytes }, secrets } = drive.attempt
   const { ref } = ticket
   const { claim: { fingerprint, effect, model } } = spec
   const bytes = Buffer.byteLength(JSON.stringify({ step: ref, fingerprint, ...drive.machine.rangeOf(ticket), effect: effect && { name: effect.name, key: effect.key }, config: model?.config, prompt: model?.prompt }))
   const what = recordName(drive, spec, ref.id)
   if (bytes > maxStepBytes - END_BYTES) return tooLarge(`${what} without its input and its result`, bytes, maxStepBytes - END_BYTES, 'maxStepBytes')
-  const whole = bytes + (input && effect ? byteLength(input) : 0)
+  const whole = bytes + (input && effect ? byteLength(input, secrets) : 0)
   return whole > maxStepBytes ? tooLarge(what, whole, maxStepBytes, 'maxStepBytes') : undefined
 }
 

@@ -43,6 +43,6 @@ export function onLate(drive: Drive, ticket: Ticket, spec: StepSpec, late: LateO
 }
 
 function lateSettlement(drive: Drive, spec: StepSpec, late: LateOutcome<unknown>, step: string): Settlement | undefined {
-  if (late.ok) return { type: 'completed', outcome: withinRecord(drive, spec, stored(spec, late.value, step), step) }
+  if (late.ok) return { type: 'completed', outcome: withinRecord(drive, spec, stored(spec, late.value, step, drive.attempt.secrets), step) }
   return isNotDone(effectAfter(drive, spec, step, late.error)) ? { type: 'not-done' } : undefined
 }

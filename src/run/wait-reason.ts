@@ -42,7 +42,7 @@ export function waitReason(drive: Drive, { ref, claim, changedAt }: Ticket, spec
     message: [what, ...effects.flatMap((effect) => drive.asked.get(effect.step.id)?.message ?? []), settleIt(runId, ref, choices), ...(hasInside ? [ref.kind === 'tool' ? COMPOSITE : INSIDE] : []), ...(why === 'repeat' && !isReusable && effects.some(hasResult) ? [WHOSE] : []), ...(isOther ? [EFFECT_KEY] : [])].filter((part) => part !== '').join('. '),
     ...(isBehind && { first: ids }),
     choices,
-    calls: [...(isItself ? [] : [{ step: ref.id, ...encodedInput(spec, drive.attempt.policies.maxStepBytes), ...startOf(history.ledger.effects.get(ref.id)) }]), ...effects.map(callOf)],
+    calls: [...(isItself ? [] : [{ step: ref.id, ...encodedInput(spec, { maxBytes: drive.attempt.policies.maxStepBytes, secrets: drive.attempt.secrets }), ...startOf(history.ledger.effects.get(ref.id)) }]), ...effects.map(callOf)],
     ...(hasInside && { hasInside }),
   }
 }
@@ -85,7 +85,7 @@ const callOf = ({ step, input, idempotencyKey, startedAt, lostBefore }: Effect):
 export function keptReasons(attempt: Attempt, reasons: readonly SuspendReason[]): SuspendReason[] {
   let room = attempt.policies.maxStepBytes
   const kept = ({ input, ...call }: CallInQuestion): CallInQuestion => {
-    if (input) room -= byteLength(input)
+    if (input) room -= byteLength(input, attempt.secrets)
     return { ...call, ...(input && room >= 0 && { input }) }
   }
   return reasons.map(keptReason).map((reason) => ({ ...reason, message: attempt.told(reason.message), ...('calls' in reason && reason.calls && { calls: reason.calls.map(kept) }) }))

@@ -145,7 +145,7 @@ async function complete(opened: OpenAttempt, value: unknown): Promise<Outcome> {
   const { attempt } = opened
   let result
   try {
-    result = encode(value, { path: 'result', maxBytes: attempt.policies.maxStepBytes, option: 'maxStepBytes' })
+    result = encode(value, { path: 'result', maxBytes: attempt.policies.maxStepBytes, option: 'maxStepBytes', secrets: attempt.secrets })
   } catch (error) {
     return failWith(opened, error, [])
   }
@@ -216,5 +216,5 @@ async function stop(opened: OpenAttempt, reason: unknown): Promise<Outcome> {
 /** Of one that is too large, as of that of a step, what a step would keep of it. */
 function storable({ policies, secrets }: Attempt, error: unknown): Encoded {
   const encoded = encodedError(error)
-  return byteLength(encoded) <= policies.maxStepBytes ? encoded : beginningOf(encoded, secrets)
+  return byteLength(encoded, secrets) <= policies.maxStepBytes ? encoded : beginningOf(encoded, secrets)
 }

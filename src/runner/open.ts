@@ -222,7 +222,7 @@ async function create(store: Store, options: ResolvedOptions, { runId, start }: 
   const at = options.clock.now()
   const entry: Entry = {
     type: 'run-created', at, format: FORMAT, runId, agent: start.agent.name, version: start.agent.version,
-    input: within(start.input, { path: 'input', maxBytes: options.policies.maxStepBytes, option: 'maxStepBytes' }),
+    input: within(start.input, { path: 'input', maxBytes: options.policies.maxStepBytes, option: 'maxStepBytes', secrets: options.secrets }),
     ...(start.threadId !== undefined && { threadId: start.threadId }),
   }
   await refuseMixture(store)
