@@ -2,6 +2,7 @@
 import { generateText, isStepCount, tool } from 'ai'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
+import { storeSource } from '../src/cli/source.ts'
 import { createRunner, defineAgent, memoryStore, type Run, type RunnerOptions } from '../src/index.ts'
 import { failingOnce } from './support/failing-once.ts'
 import { testModel } from './support/model.ts'
@@ -98,6 +99,72 @@ describe('what is given to a run, or comes of it, and is too large with the name
     expect(ended).toEqual({ status: 'completed', result: 'done' })
     expect(JSON.stringify(model.requests[1]!.prompt)).toMatch(/the record of tool \\"pay\\" \(step 0\/c:c\) takes \d{4} bytes as JSON, the limit is 4096/)
     expect(ran).toBe(0)
+    await runner.close()
+  })
+})
+
+describe('what somebody gives for a step that waits, and is too large with the names of secrets alone', () => {
+  const secrets = JSON.stringify(options.secrets)
+  const approval = async () => {
+    const store = memoryStore()
+    const { ended, runner } = await driven(async (run) => {
+      const model = testModel((turn) => (turn === 0 ? { calls: [{ id: 'c', tool: 'pay', input: { note: '' } }] } : { text: 'done' }))
+      const pay = tool({ inputSchema: z.object({ note: z.string() }), execute: ({ note }) => note.length })
+      return (await generateText({ model: run.model(model), tools: run.tools({ pay }, { pay: { approval: true } }), prompt: 'go', stopWhen: isStepCount(3) })).text
+    }, { store })
+    expect(ended).toMatchObject({ status: 'suspended', reasons: [{ type: 'approval' }] })
+    return { store, runner }
+  }
+
+  it.each<[string, 'approve' | 'deny', object, RegExp]>([
+    ['other arguments', 'approve', { input: { note: many(30) } }, /^input takes 2\d\d\d bytes as JSON, the limit is 2048\. .*maxStepBytes/],
+    ['who approves', 'approve', { by: many(20) }, /^by takes 15\d\d bytes as JSON, the limit is 1024/],
+    ['who denies', 'deny', { by: many(20) }, /^by takes 15\d\d bytes/],
+    ['why', 'deny', { reason: many(1_000) }, /^reason takes 7\d{4} bytes as JSON, the limit is 65536/],
+  ])('is refused where it is given, and nothing is stored: %s', async (_, say, given, says) => {
+    const { store, runner } = await approval()
+    await expect(runner[say]('r', '0/c:c', given)).rejects.toEqual(tooLarge(says))
+    expect(await store.inbox('r', 0)).toEqual([])
+    expect(await runner[say]('r', '0/c:c', { resume: true })).toEqual({ status: 'completed', result: 'done' })
+    await runner.close()
+  })
+
+  it.each<[string, 'approve' | 'deny', object]>([
+    ['who approves', 'approve', { by: many(20) }],
+    ['why', 'deny', { reason: many(1_000) }],
+  ])('is refused where there is the store alone too: %s', async (_, say, given) => {
+    const { store } = await approval()
+    await expect(storeSource(store, () => 0, secrets)[say]('r', '0/c:c', given)).rejects.toEqual(tooLarge(/takes/))
+    expect(await store.inbox('r', 0)).toEqual([])
+  })
+
+  it.each<[Partial<RunnerOptions>, RegExp]>([
+    [{}, /^result takes 2\d\d\d bytes as JSON, the limit is 2048\. .*maxStepBytes/],
+    [{ maxResultBytes: 1_000 }, /^result takes 2\d\d\d bytes as JSON, the limit is 1000\. .*maxResultBytes/],
+  ])('is refused as its result, and used up is nothing (%j)', async (own, says) => {
+    const { runner } = await driven((run) => run.step('pay', () => Promise.reject(Object.assign(new Error('socket hang up'), { code: 'ECONNRESET' }))), own)
+    await expect(runner.resolve('r', '0', { result: many(30) })).rejects.toEqual(tooLarge(says))
+    expect(await runner.resolve('r', '0', { result: many(5) }, { resume: true })).toEqual({ status: 'completed', result: many(5) })
+    await runner.close()
+  })
+})
+
+describe('a name that is too long with the names of secrets alone', () => {
+  it.each<[string, (run: Run) => Promise<unknown>, RegExp]>([
+    ['of a step', (run) => run.step(many(1_000), () => 1), /^name of step takes 7\d{4} bytes as JSON, the limit is 65536/],
+    ['that is the key of a step', (run) => run.step('save', { key: many(1_000) }, () => 1), /^key of step "save" takes 7\d{4} bytes/],
+    ['that is the key of a branch', (run) => run.branch(many(1_000), () => run.step('save', () => 1)), /^key of run\.branch\(\) takes 7\d{4} bytes/],
+    ['of a tool', async (run) => {
+      const tools = { [many(1_000)]: tool({ inputSchema: z.object({}), execute: () => 1 }) }
+      return generateText({ model: run.model(testModel(() => ({ text: 'hm' }))), tools, prompt: 'x' })
+    }, /^name of a tool takes 7\d{4} bytes/],
+    ['that effectKey gives', (run) => {
+      const { pay } = run.tools({ pay: tool({ inputSchema: z.object({}), execute: () => 1 }) }, { pay: { effectKey: () => many(1_000) } })
+      return Promise.resolve(pay.execute!({}, { toolCallId: 'c', messages: [], context: {} }))
+    }, /^tools\.pay\.effectKey takes 7\d{4} bytes/],
+  ])('is refused where it is given: %s', async (_, handler, says) => {
+    const { ended, runner } = await driven(handler, { maxStepBytes: 1_000_000 })
+    expect(ended).toEqual(tooLarge(says))
     await runner.close()
   })
 })

@@ -179,11 +179,11 @@ function modelSpec(
   files: LinkedFiles | undefined,
   work: (context: WorkContext) => Promise<RecordedResponse>,
 ): StepSpec {
-  const { policies } = drive.attempt
+  const { policies, secrets } = drive.attempt
   const retry = resolveRetry(options.retry, 'retry', policies.retry)
   const configuration = requestsIn(drive).configurations.read(model, call)
   const name = `${model.provider}/${model.modelId}`
-  const tools = (call.tools ?? []).map((tool) => textWithin('name of a tool', tool.name, TEXT_BYTES))
+  const tools = (call.tools ?? []).map((tool) => textWithin('name of a tool', tool.name, TEXT_BYTES, secrets))
   const hosted = (call.tools ?? []).some((tool) => tool.type === 'provider') && options.providerTools !== 'read-only'
   return {
     claim: {

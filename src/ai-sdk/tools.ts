@@ -7,6 +7,7 @@ import { HoldfastError } from '../errors.ts'
 import { copyOf } from '../journal/copy.ts'
 import { fingerprint } from '../journal/fingerprint.ts'
 import { TEXT_BYTES, textWithin } from '../journal/given-text.ts'
+import type { Secrets } from '../journal/secrets.ts'
 import { checkObject, oneOf } from '../reliability/check.ts'
 import { checkToolNames, fixToolPolicy, resolveToolPolicy, type ResolvedToolPolicy, type ToolPolicy } from '../reliability/index.ts'
 import { asOneLine, isDriving } from '../run/current.ts'
@@ -152,7 +153,7 @@ function toolSpec(
   const { onIncompleteTool, maxResultBytes } = drive.attempt.policies
   const onIncomplete = policy.onIncompleteTool ?? (onIncompleteTool === 'reconcile' && !policy.reconcile ? 'refuse' : onIncompleteTool)
   const hasEffects = !policy.idempotent && !policy.composite
-  const effectKey = effectKeyOf(name, policy, input)
+  const effectKey = effectKeyOf(name, policy, input, drive.attempt.secrets)
   return {
     claim: {
       branch,
@@ -199,10 +200,10 @@ function jsonOf(input: unknown): string {
 }
 
 /** A key that is missing would make all calls one effect. @throws HoldfastError `INVALID_POLICY`, `VALUE_TOO_LARGE`; what `effectKey` throws. */
-function effectKeyOf(name: string, { effectKey }: ResolvedToolPolicy, input: unknown): string | undefined {
+function effectKeyOf(name: string, { effectKey }: ResolvedToolPolicy, input: unknown, secrets: Secrets | undefined): string | undefined {
   if (!effectKey) return undefined
   const key: unknown = effectKey(copyOf(input))
-  if (typeof key === 'string' && key !== '') return textWithin(`tools.${name}.effectKey`, key, TEXT_BYTES)
+  if (typeof key === 'string' && key !== '') return textWithin(`tools.${name}.effectKey`, key, TEXT_BYTES, secrets)
   throw new HoldfastError('INVALID_POLICY', `tools.${name}.effectKey must return a text that is not empty, got ${key === '' ? 'an empty one' : key === null ? 'null' : typeof key}`, {
     advice: 'Make it of what the call is about, such as ({ order }) => String(order)',
   })

@@ -59,11 +59,11 @@ export function storeSource(store: Store, now: () => number, secrets?: string): 
     },
     async approve(runId, step, { asOf, ...given }) {
       const known = await secretsOf(runId, { '--input': given.input, '--by': given.by })
-      await answer(store, runId, step, approvedBy(given), { now: now(), secrets: known, asOf })
+      await answer(store, runId, step, approvedBy(given, { secrets: known }), { now: now(), secrets: known, asOf })
     },
     async deny(runId, step, { asOf, ...given }) {
       const known = await secretsOf(runId, { '--reason': given.reason, '--by': given.by })
-      await answer(store, runId, step, deniedBy(given), { now: now(), secrets: known, asOf })
+      await answer(store, runId, step, deniedBy(given, { secrets: known }), { now: now(), secrets: known, asOf })
     },
     close: () => store.close(),
   }

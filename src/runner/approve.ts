@@ -5,6 +5,7 @@ import { encode } from '../journal/codec.ts'
 import type { ApprovalDecision, SuspendReason } from '../journal/entry.ts'
 import { NAME_BYTES, TEXT_BYTES, textWithin } from '../journal/given-text.ts'
 import { writeMessage } from '../journal/message.ts'
+import type { Secrets } from '../journal/secrets.ts'
 import type { RunRow, Store } from '../journal/store.ts'
 import { History } from '../replay/history.ts'
 import { spokenTo, stepOf, type Saying } from './saying.ts'
@@ -27,15 +28,18 @@ export interface DenyInput {
   readonly by?: string
 }
 
+/** How large what is given may be, as it is stored. */
+type Limits = Pick<Saying, 'sizes' | 'secrets'>
+
 /** @throws HoldfastError `VALUE_NOT_STORABLE`, `VALUE_TOO_LARGE`. */
-export const approvedBy = (given: ApproveInput, sizes = DEFAULT_SIZES): ApprovalDecision =>
-  ({ type: 'approved', ...whoSays(given), ...(given.input !== undefined && { input: encode(given.input, sizeOf('input', sizes)) }) })
+export const approvedBy = (given: ApproveInput, { sizes = DEFAULT_SIZES, secrets }: Limits = {}): ApprovalDecision =>
+  ({ type: 'approved', ...whoSays(given, secrets), ...(given.input !== undefined && { input: encode(given.input, sizeOf('input', sizes, secrets)) }) })
 
 /** @throws HoldfastError `VALUE_TOO_LARGE`. */
-export const deniedBy = (given: DenyInput): ApprovalDecision =>
-  ({ type: 'denied', ...whoSays(given), ...(given.reason !== undefined && { reason: textWithin('reason', given.reason, TEXT_BYTES) }) })
+export const deniedBy = (given: DenyInput, { secrets }: Limits = {}): ApprovalDecision =>
+  ({ type: 'denied', ...whoSays(given, secrets), ...(given.reason !== undefined && { reason: textWithin('reason', given.reason, TEXT_BYTES, secrets) }) })
 
-const whoSays = ({ by }: ApproveInput | DenyInput): { readonly by?: string } => (by === undefined ? {} : { by: textWithin('by', by, NAME_BYTES) })
+const whoSays = ({ by }: ApproveInput | DenyInput, secrets: Secrets | undefined): { readonly by?: string } => (by === undefined ? {} : { by: textWithin('by', by, NAME_BYTES, secrets) })
 
 /** Needs the store only: somebody may answer where no agent is at hand. The run goes on when it is resumed. */
 export async function answer(store: Store, runId: string, asked: string | ApprovalReason, decision: ApprovalDecision, { now, secrets, asOf }: Saying): Promise<void> {

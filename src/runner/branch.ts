@@ -10,7 +10,7 @@ export async function inBranch<T>(drive: Drive, parent: string, key: string, fn:
   if ((typeof key !== 'string' && typeof key !== 'number') || typeof fn !== 'function') {
     throw new HoldfastError('INVALID_OPTIONS', `run.branch(): its key must be a string and its function a function, got ${shown(key)} and ${typeof fn}`)
   }
-  textWithin('key of run.branch()', String(key), TEXT_BYTES)
+  textWithin('key of run.branch()', String(key), TEXT_BYTES, drive.attempt.secrets)
   const current = currentContext()
   const step = current?.step
   // Where it stands another try may have begun since: what is opened there is no business of this one.

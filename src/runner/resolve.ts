@@ -10,7 +10,7 @@ import { encode, type Encoded } from '../journal/codec.ts'
 import type { CallInQuestion, Decision, EffectRef, StepKind, SuspendReason } from '../journal/entry.ts'
 import { readMessage, writeMessage, type Message } from '../journal/message.ts'
 import { readInbox } from '../journal/read.ts'
-import { unsealed } from '../journal/secrets.ts'
+import { unsealed, type Secrets } from '../journal/secrets.ts'
 import type { RunRow, Store } from '../journal/store.ts'
 import { History } from '../replay/history.ts'
 import { newestTaken } from '../run/inbox.ts'
@@ -46,7 +46,7 @@ export async function decide(store: Store, runId: string, asked: string | Waitin
     ? [step, ...question.effects].find((id) => (history.ledger.effects.get(id)?.startedSeq ?? 0) > (asOf ?? Infinity))
     : asked.calls?.find((call) => isStartedSince(history.ledger.effects.get(call.step), call))?.step
   if (again !== undefined) throw new HoldfastError('NOTHING_TO_RESOLVE', `step "${again}" of run "${runId}" has been started again since that was asked`, { runId, step, advice })
-  const decision = decisionOf(input, question, { runId, step, now, sizes })
+  const decision = decisionOf(input, question, { runId, step, now, sizes, secrets })
   await refuseSettled(store, row, step, question, entries)
   const message: Message = { type: 'decision', step, effect: question.effect, fingerprint: question.fingerprint, since: asOf ?? row.lastSeq, decision }
   // A run that waits with it again has met something that was not there when that was decided.
@@ -141,20 +141,21 @@ interface Place {
   readonly step: string
   readonly now: number
   readonly sizes: Sizes
+  readonly secrets: Secrets | undefined
 }
 
 /** @throws HoldfastError `INVALID_OPTIONS`, `NOTHING_TO_RESOLVE`, `VALUE_NOT_STORABLE`, `VALUE_TOO_LARGE`. */
 function decisionOf(input: DecisionInput, question: Question, place: Place): Decision {
   if (input === 'reuse') return reused(question, place.runId, place.step)
   if (typeof input === 'string') return { type: input }
-  const value = question.kind === 'model' ? responseGiven(input.result, question.effect.name, place) : encode(input.result, sizeOf('result', place.sizes))
+  const value = question.kind === 'model' ? responseGiven(input.result, question.effect.name, place) : encode(input.result, sizeOf('result', place.sizes, place.secrets))
   return { type: 'result', value }
 }
 
 /** The caller of a model request needs a response. */
-function responseGiven(result: unknown, name: string, { runId, step, now, sizes }: Place): Encoded {
+function responseGiven(result: unknown, name: string, { runId, step, now, sizes, secrets }: Place): Encoded {
   const response = givenResponse(result, { id: `resolved-${step}`, timestamp: new Date(now), modelId: name.slice(name.indexOf('/') + 1) })
-  if (response) return encode(response, sizeOf('response', sizes))
+  if (response) return encode(response, sizeOf('response', sizes, secrets))
   throw new HoldfastError('INVALID_OPTIONS', `the result of a model request must be a text or { content: [parts] }, got ${shown(result).slice(0, 200)}`, {
     runId, step, advice: 'Such as "the answer", or { content: [{ type: "text", text: "the answer" }] }',
   })

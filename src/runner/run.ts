@@ -131,8 +131,8 @@ function checkStep<T>(kind: 'step' | 'read', name: string, options: StepOptions,
 
 function stepSpec(branch: string, kind: 'step' | 'read' | 'agent', name: string, options: StepOptions, work: () => unknown, drive: Drive): StepSpec {
   const { policies, secrets } = drive.attempt
-  textWithin(`name of ${kind}`, name, TEXT_BYTES)
-  if (options.key !== undefined) textWithin(`key of ${kind} "${beginning(name, SHOWN_BYTES, secrets)}"`, String(options.key), TEXT_BYTES)
+  textWithin(`name of ${kind}`, name, TEXT_BYTES, secrets)
+  if (options.key !== undefined) textWithin(`key of ${kind} "${beginning(name, SHOWN_BYTES, secrets)}"`, String(options.key), TEXT_BYTES, secrets)
   const label = `${kind} "${name}"`
   const repeatable = kind !== 'step' || options.idempotent === true
   const { key: _key, input: _input, ...given } = options

@@ -29,6 +29,7 @@ import { plainRun } from './plain.ts'
 import { sweep, type Recovered, type RecoverOptions, type Recovering } from './recover.ts'
 import { Recovery, type StartOptions } from './recovery.ts'
 import { decide, type DecisionInput, type WaitingCall } from './resolve.ts'
+import type { Saying } from './saying.ts'
 
 export interface CallOptions {
   /** Ends this attempt when it aborts; the run stays resumable. The call rejects with the signal's reason. */
@@ -218,11 +219,11 @@ class DefaultRunner implements Runner {
 
   async resolve(runId: string, step: string | WaitingCall, decision: DecisionInput, options: SayOptions = {}): Promise<Outcome | undefined> {
     checkCall('resolve', options, RESOLVE)
-    const { clock, secrets, policies: sizes } = this.#options
+    const { clock } = this.#options
     const given = copyOf(decision)
     await this.#driving.counted(async () => {
       await this.#ready()
-      await decide(this.#store, checkRunId(runId), step, given, { now: clock.now(), secrets, asOf: options.asOf, sizes })
+      await decide(this.#store, checkRunId(runId), step, given, { ...this.#limits, now: clock.now(), asOf: options.asOf })
     })
     const { resume, asOf: _asOf, ...call } = options
     return resume ? this.resume(runId, call) : undefined
@@ -232,13 +233,19 @@ class DefaultRunner implements Runner {
     checkCall('approve', options, APPROVE)
     if ('input' in options && options.input === undefined) throw new HoldfastError('INVALID_OPTIONS', 'input of approve() is undefined', { advice: 'Leave it out to make the call as it was asked for' })
     const { input: _input, by: _by, ...call } = options
-    return this.#answer(runId, step, approvedBy(options, this.#options.policies), call)
+    return this.#answer(runId, step, approvedBy(options, this.#limits), call)
   }
 
   async deny(runId: string, step: string | ApprovalReason, options: DenyInput & SayOptions = {}): Promise<Outcome | undefined> {
     checkCall('deny', options, DENY)
     const { reason: _reason, by: _by, ...call } = options
-    return this.#answer(runId, step, deniedBy(options), call)
+    return this.#answer(runId, step, deniedBy(options, this.#limits), call)
+  }
+
+  /** Of what somebody gives. */
+  get #limits(): Pick<Saying, 'sizes' | 'secrets'> {
+    const { policies: sizes, secrets } = this.#options
+    return { sizes, secrets }
   }
 
   async #answer(runId: string, step: string | ApprovalReason, decision: ApprovalDecision, { resume, asOf, ...call }: SayOptions): Promise<Outcome | undefined> {

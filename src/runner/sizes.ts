@@ -1,5 +1,6 @@
 /** How large what a run records of a step may be, and so what somebody gives in its place. */
 import type { EncodeOptions } from '../journal/codec.ts'
+import type { Secrets } from '../journal/secrets.ts'
 
 export interface Sizes {
   readonly maxResultBytes: number
@@ -17,7 +18,7 @@ export const LEAST_STEP_BYTES = 4096
 const RECORD = 2048
 
 /** For a value that somebody gives from outside: refused where it is given, not when it is to be recorded. `response`: of a model. */
-export function sizeOf(what: 'result' | 'response' | 'input', { maxResultBytes, maxStepBytes }: Sizes): EncodeOptions {
-  const inRecord = { path: what === 'input' ? what : 'result', maxBytes: maxStepBytes - RECORD, option: 'maxStepBytes' }
-  return what === 'result' && maxResultBytes <= inRecord.maxBytes ? { path: what, maxBytes: maxResultBytes, option: 'maxResultBytes' } : inRecord
+export function sizeOf(what: 'result' | 'response' | 'input', { maxResultBytes, maxStepBytes }: Sizes, secrets: Secrets | undefined): EncodeOptions {
+  const inRecord = { path: what === 'input' ? what : 'result', maxBytes: maxStepBytes - RECORD, option: 'maxStepBytes', secrets }
+  return what === 'result' && maxResultBytes <= inRecord.maxBytes ? { path: what, maxBytes: maxResultBytes, option: 'maxResultBytes', secrets } : inRecord
 }
