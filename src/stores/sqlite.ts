@@ -18,6 +18,7 @@ import { findRun } from './sqlite/row.ts'
 import { createRun, listRuns, removeRun, renewLease, takeLease } from './sqlite/runs.ts'
 
 export { sqliteFileFaults, sqlitePageFaults, sqliteRunIds } from './sqlite/integrity.ts'
+export { sqlitePutBack, type PutBack } from './sqlite/misplaced.ts'
 export { sqliteLostRecord, sqliteReindex, sqliteReplaceRun, sqliteRunRecord, type RunRecord } from './sqlite/salvage.ts'
 export type { SqliteStoreOptions } from './sqlite/options.ts'
 

@@ -4,7 +4,7 @@ import { resolve } from 'node:path'
 import { HoldfastError } from '../../errors.ts'
 import type { RecordReader } from '../../journal/store.ts'
 import { parseKeys, recordReader, sealEntry } from '../../stores/encrypted.ts'
-import { sqliteLostRecord, sqlitePageFaults, sqliteReindex, sqliteReplaceRun, sqliteRunRecord, type RunRecord } from '../../stores/sqlite.ts'
+import { sqliteLostRecord, sqlitePageFaults, sqlitePutBack, sqliteReindex, sqliteReplaceRun, sqliteRunRecord, type RunRecord } from '../../stores/sqlite.ts'
 import { checkRunId } from '../../runner/options.ts'
 import { usage } from '../cli-error.ts'
 import { HELP_OPTION, JSON_OPTION, type Command } from '../command.ts'
@@ -15,6 +15,7 @@ import { keepCopy } from '../salvage/copy.ts'
 import { keptRows } from '../salvage/kept.ts'
 import { lostRunOf } from '../salvage/lost.ts'
 import { planOf, type Plan } from '../salvage/plan.ts'
+import { putBackText } from '../salvage/put-back.ts'
 import { unknownRun } from '../source.ts'
 
 export const salvage: Command = {
@@ -32,6 +33,7 @@ export const salvage: Command = {
       'For a run that verify finds damaged, where no copy of the store can be put in its place. All that there was of it is first kept in a file of its own beside the store.',
       'Its journal then ends with its last entry that holds, and says so. What the run did after that may have been done: when it is resumed, each call with effects that is not recorded is in doubt, and waits for resolve, or is settled by the policy of its tool (reconcile).',
       'Where entries were lost, or a message that was not read yet, all messages of its inbox are given up, and what they have answered can be answered again. A row of the run that is lost, or cannot be right, is made anew from its journal. So are the indexes of the store, where they are damaged.',
+      'First of all, rows are put back that stand under another run, or where they are not found, as a bit of their number or id is wrong: of whichever runs, by name.',
     ],
     examples: ['holdfast salvage ticket-123 --store runs.db', 'holdfast salvage ticket-123 --store runs.db --from backup/runs.db'],
   },
@@ -48,6 +50,10 @@ export const salvage: Command = {
     const runId = checkRunId(given)
     const from = values['from'] === undefined ? undefined : resolve(io.cwd, values['from'])
     const copy = from === undefined ? undefined : ((await recordIn(from, runId, reader)) ?? unknownRun(runId, 'the copy'))
+    const putBack = await sqlitePutBack(file)
+    // At once: it is so, whatever becomes of the rest.
+    const told = flags.has('json') ? io.err : io.out
+    told.write(putBackText(putBack))
     const seen = (await recordIn(file, runId, reader, copy)) ?? unknownRun(runId)
     if (from !== undefined && realpathSync(from) === realpathSync(file)) throw usage('--from names the store itself', 'Give a copy of it, or leave --from out')
     const plan = planOf(runId, seen, { copy, now: io.now(), reader, seal: keys && ((row) => sealEntry(keys, runId, row)) })
@@ -55,9 +61,9 @@ export const salvage: Command = {
     if (!plan) {
       const isMended = faults > 0 && (await sqliteReindex(file, runId, faults))
       if (!isMended && faults > 0) throw new HoldfastError('STORE_CORRUPT', `nothing of run "${runId}" is damaged but the file, in a way that salvage does not mend`, { runId, advice: 'Nothing was changed. holdfast verify says what is wrong with it, and what to do' })
-      if (!isMended) throw new HoldfastError('INVALID_OPTIONS', `nothing of run "${runId}" is damaged`, { runId, advice: 'holdfast verify lists what is wrong with a store' })
+      if (!isMended && putBack.length === 0) throw new HoldfastError('INVALID_OPTIONS', `nothing of run "${runId}" is damaged`, { runId, advice: 'holdfast verify lists what is wrong with a store' })
       const all = seen.journal.length
-      io.out.write(flags.has('json') ? jsonText({ runId, holds: all, had: all, fromCopy: 0, messagesFromCopy: 0, fault: 'index', kept: null, resume: null }) : `run ${runId}: all of it holds; the indexes of the store, by which it is found, were damaged, and are made anew\n`)
+      io.out.write(flags.has('json') ? jsonText({ runId, holds: all, had: all, fromCopy: 0, messagesFromCopy: 0, fault: isMended ? 'index' : null, kept: null, resume: null, putBack }) : `run ${runId}: all of it holds${isMended ? '; the indexes of the store, by which it is found, were damaged, and are made anew' : ''}\n`)
       return EXIT.done
     }
     const kept = keepCopy(file, runId, seen, io.now())
@@ -68,7 +74,7 @@ export const salvage: Command = {
     })
     const resume = plan.status === 'completed' || plan.status === 'cancelled' ? null : resumeCommand(runId, {})
     io.out.write(flags.has('json')
-      ? jsonText({ runId, holds: plan.holds, had: plan.had, fromCopy: plan.fromCopy, messagesFromCopy: plan.messagesFromCopy, fault: plan.fault ?? null, kept: kept.path, resume })
+      ? jsonText({ runId, holds: plan.holds, had: plan.had, fromCopy: plan.fromCopy, messagesFromCopy: plan.messagesFromCopy, fault: plan.fault ?? null, kept: kept.path, resume, putBack })
       : `${text(runId, { ...plan, isTorn: isLeft }, kept.path, resume, copy !== undefined)}\n`)
     return EXIT.done
   },

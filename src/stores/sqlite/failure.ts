@@ -4,7 +4,7 @@ import { HoldfastError } from '../../errors.ts'
 /** Primary result codes of SQLite (https://sqlite.org/rescode.html); `errcode` of node:sqlite carries the extended one above them. */
 const CODE = {
   ERROR: 1, PERM: 3, BUSY: 5, LOCKED: 6, NOMEM: 7, READONLY: 8, IOERR: 10, CORRUPT: 11, FULL: 13, CANTOPEN: 14, PROTOCOL: 15,
-  TOOBIG: 18, AUTH: 23, NOTADB: 26,
+  TOOBIG: 18, CONSTRAINT: 19, AUTH: 23, NOTADB: 26,
 } as const
 
 /** Extended codes of CONSTRAINT. */
@@ -64,6 +64,9 @@ const isUnsafeNumber = (error: Error): boolean => 'code' in error && error.code 
 
 /** Where a row is to go there is one already, which no row of a run knows of. What may be there is asked for with ON CONFLICT. */
 export const isTaken = (error: unknown): boolean => error instanceof Error && 'errcode' in error && (error.errcode === UNIQUE || error.errcode === PRIMARY_KEY)
+
+/** Whether a row is none that may be in its table. */
+export const isConstraint = (error: unknown): boolean => resultCode(error) === CODE.CONSTRAINT
 
 /** Rows that belong to one that is to go cannot be taken away with it: their pages are misread. */
 export const isBound = (error: unknown): boolean => error instanceof Error && 'errcode' in error && error.errcode === FOREIGN_KEY

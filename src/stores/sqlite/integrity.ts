@@ -35,6 +35,20 @@ export function countFaults(prepare: Prepare): number {
   }
 }
 
+export const TABLES = ['runs', 'journal', 'inbox'] as const
+export type Table = (typeof TABLES)[number]
+
+/** What SQLite finds of the tables themselves. `unordered`: nothing but that rows stand where their numbers do not lead. */
+export function tableStates(prepare: Prepare): Readonly<Record<Table, 'sound' | 'unordered' | 'damaged'>> {
+  const lines = pageFaults(prepare, MOST_OF_ALL).flatMap((text) => text.split('\n'))
+  const stateOf = (table: Table): 'sound' | 'unordered' | 'damaged' => {
+    const { root } = prepare('SELECT rootpage AS root FROM sqlite_schema WHERE name = ?').get(table) as { root: number }
+    const own = lines.filter((line) => line.startsWith(`Tree ${root} `))
+    return own.length === 0 ? 'sound' : own.every((line) => /: Rowid -?\d+ out of order$/.test(line)) ? 'unordered' : 'damaged'
+  }
+  return { runs: stateOf('runs'), journal: stateOf('journal'), inbox: stateOf('inbox') }
+}
+
 export interface RunIds {
   readonly runIds: readonly string[]
   /** Those that stand in several rows, and in which: by its id one of them is found. */

@@ -1,15 +1,11 @@
 /** A run as its tables have it, whatever of it is damaged, and a journal put in the place of a damaged one: for `holdfast salvage`. */
-import { resolve } from 'node:path'
-import { systemClock } from '../../core/clock.ts'
 import { HoldfastError } from '../../errors.ts'
 import type { RunRow, RunStatus, StoredEntry } from '../../journal/store.ts'
-import { connection, type Connection } from './connection.ts'
-import { corrupt, isBound, isCorrupt, isTaken, storeFailure } from './failure.ts'
+import type { Connection } from './connection.ts'
+import { rowsOf, withFile } from './damaged-file.ts'
+import { isBound, isCorrupt, isTaken } from './failure.ts'
 import { countFaults } from './integrity.ts'
 import { insertEntries } from './journal.ts'
-import { whenUnlocked } from './lock.ts'
-import { openFile } from './open.ts'
-import { SQLITE_DEFAULTS } from './options.ts'
 import { freeKey, isNoIndex, toRow, type StoredRow } from './row.ts'
 import { fromBytes, toBytes } from './text.ts'
 
@@ -155,10 +151,19 @@ function reindex(open: Connection, runId: string, mended?: number | bigint): voi
     sql('REINDEX').run()
   } catch (cause) {
     if (!isTaken(cause)) throw cause
-    throw new HoldfastError('STORE_CORRUPT', `the indexes of the store cannot be made anew: what can be there only once is there twice (${cause instanceof Error ? cause.message : ''})`, {
+    throw new HoldfastError('STORE_CORRUPT', `the indexes of the store cannot be made anew: ${twice(open).join(', ') || 'what can be there only once'} is there twice (${cause instanceof Error ? cause.message : ''})`, {
       runId, cause, advice: 'Nothing was changed. Restore a copy; without one, look with sqlite3 which of the rows counts, and take the other one away',
     })
   }
+}
+
+/** By name, what the tables have more than once and can have only once. */
+function twice({ sql }: Connection): string[] {
+  const named = (id: unknown): string => `run ${id instanceof Uint8Array ? JSON.stringify(fromBytes(id)) : 'that is lost'}`
+  const runs = rowsOf(sql('SELECT run_id AS id FROM runs NOT INDEXED GROUP BY +run_id HAVING count(*) > 1')).map(({ id }) => named(id))
+  const rows = ([['journal', 'entry'], ['inbox', 'message']] as const).flatMap(([table, what]) =>
+    rowsOf(sql(`SELECT run_id AS id, seq FROM (SELECT run, seq FROM ${table} NOT INDEXED GROUP BY +run, +seq HAVING count(*) > 1) LEFT JOIN runs ON key = run`)).map(({ id, seq }) => `${what} ${seq} of ${named(id)}`))
+  return [...runs, ...rows]
 }
 
 /** What the indexes over run ids lead to, and the table does not have. */
@@ -220,30 +225,3 @@ function readableOf(row: Readonly<Record<string, unknown>>): RunRow | undefined 
     return undefined
   }
 }
-
-/** With numbers as they are: one beyond 2^53, which no build writes, ends the reading of all otherwise. */
-function rowsOf(statement: ReturnType<Connection['sql']>, ...values: readonly (number | bigint | Uint8Array)[]): Readonly<Record<string, unknown>>[] {
-  statement.setReadBigInts(true)
-  return statement.all(...values).map((row) => Object.fromEntries(Object.entries(row).map(([column, value]) => [column, exact(value)])))
-}
-
-const exact = (value: unknown): unknown => (typeof value === 'bigint' && Number.isSafeInteger(Number(value)) ? Number(value) : value)
-
-async function withFile<T>(path: string, readOnly: boolean, work: (open: Connection) => T): Promise<T> {
-  const file = resolve(path)
-  try {
-    return await whenUnlocked(systemClock, SQLITE_DEFAULTS.busyTimeoutMs, () => {
-      const open = connection(openFile(file, false, readOnly), file)
-      try {
-        return work(open)
-      } finally {
-        open.close()
-      }
-    })
-  } catch (error) {
-    if (!isCorrupt(error)) throw storeFailure(error, file)
-    throw corrupt(file, `SQLite cannot read what this takes (${error instanceof Error ? error.message : ''})`, { cause: error, advice: PAGES })
-  }
-}
-
-const PAGES = 'Nothing was changed. Put a copy of the store in its place; without one, save what can be read into another file, with a sqlite3 that has it: `sqlite3 FILE .recover | sqlite3 NEW`, and salvage the run there'
