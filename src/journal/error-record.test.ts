@@ -85,6 +85,17 @@ describe('an error comes back', () => {
     expect(Object.keys(back)).toEqual(['kept'])
   })
 
+  it('without what has a symbol for its key, but for the marks: registered ones that are true', () => {
+    const error = Object.assign(new Error('m'), {
+      kept: 1, refused: { [Symbol('s')]: 1 }, [Symbol('own')]: 'x', [Symbol('flag')]: true, [Symbol.for('app.note')]: 'x', [Symbol.for('app.off')]: false, [Symbol.for('app.on')]: true,
+    })
+    Object.defineProperty(error, Symbol.for('app.bad'), { get() { throw new Error('getter') }, enumerable: true })
+    const back = replayed(error)
+    expect([Object.keys(back), Object.getOwnPropertySymbols(back)]).toEqual([['kept'], [Symbol.for('app.on')]])
+    expect(replayed(back)).toEqual(back)
+    expect(Object.getOwnPropertySymbols(replayed(Object.assign(new TypeError('one of its causes'), { cause: error })).cause as Error)).toEqual([Symbol.for('app.on')])
+  })
+
   it('leaves no trace of what was left out', () => {
     const error = new Error('m')
     const other = { back: error }

@@ -96,11 +96,11 @@ describe.each(ALL_STORES)('in a store of the kind $kind', ({ make }) => {
     const fail = failingOnce()
     const agent = defineAgent('a', async (run) => {
       const error: unknown = await run.step('fails', () => {
-        throw Object.assign(new RangeError('\0 beside a secret \ud800', { cause: new TypeError('inner') }), { name: 'Own', code: 'E_OWN', at: new Date(0) })
+        throw Object.assign(new RangeError('\0 beside a secret \ud800', { cause: new TypeError('inner') }), { name: 'Own', code: 'E_OWN', at: new Date(0), [Symbol.for('own.mark')]: true, [Symbol('own')]: 1 })
       }).catch((e: unknown) => e)
       const given = await run.read('gives', () => ({ error: new SyntaxError('given') }))
       const { name, message, code, at, cause } = error as Error & { code: string; at: Date }
-      seen.push([error instanceof RangeError, name, message, code, at, cause instanceof TypeError && cause.message, given.error instanceof SyntaxError && given.error.message])
+      seen.push([error instanceof RangeError, name, message, code, at, Object.getOwnPropertySymbols(error), cause instanceof TypeError && cause.message, given.error instanceof SyntaxError && given.error.message])
       fail()
     })
     for (let i = 0; i < 2; i++) {
@@ -108,7 +108,7 @@ describe.each(ALL_STORES)('in a store of the kind $kind', ({ make }) => {
       await runner.run(agent, {}, { runId: 'r' }).catch(() => {})
       await runner.close()
     }
-    expect(seen).toEqual(Array.from({ length: 2 }, () => [true, 'Own', '\0 beside a secret \ud800', 'E_OWN', new Date(0), 'inner', 'given']))
+    expect(seen).toEqual(Array.from({ length: 2 }, () => [true, 'Own', '\0 beside a secret \ud800', 'E_OWN', new Date(0), [Symbol.for('own.mark')], 'inner', 'given']))
   })
 
   it('an unknown type tag fails closed with its path: the handler is not called, nothing is changed (E4)', async () => {
