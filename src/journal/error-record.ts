@@ -101,7 +101,8 @@ export function asData(value: unknown): unknown {
   return value
 }
 
-function marksOf(error: Error): string[] {
+/** Keys of the registered symbols that are `true` on it. What else has a symbol for its key is left out, as all that cannot be stored of an error. */
+export function marksOf(error: Error): string[] {
   return Object.getOwnPropertySymbols(error).flatMap((symbol) => {
     const key = Symbol.keyFor(symbol)
     return key !== undefined && Object.getOwnPropertyDescriptor(error, symbol)?.value === true ? [key] : []

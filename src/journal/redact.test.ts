@@ -151,6 +151,13 @@ describe('what is no plain data', () => {
     expect(inspect(shown, { depth: 9 })).not.toMatch(new RegExp(`${KEY}|${PASSWORD}`))
   })
 
+  it('is not shown of an error under a symbol, which says nothing of what it is; marks are kept', () => {
+    const error = Object.assign(new Error('no'), { [Symbol('request')]: { authorization: KEY }, [Symbol.for('client.url')]: `https://a.b/?k=${KEY}`, [Symbol.for('client.error')]: true })
+    const shown = mask(error) as Error
+    expect(Object.getOwnPropertySymbols(shown)).toEqual([Symbol.for('client.error')])
+    expect(inspect(shown, { depth: 9, showHidden: true })).not.toContain(KEY)
+  })
+
   it('is masked in the names of properties of errors, which keep what errors have of their own', () => {
     const redaction = Redaction.of([/\d{16}|message/], Secrets.of({ KEY }))!
     const error = Object.assign(new Error('no', { cause: Object.assign(new Error('why'), { [KEY]: 1 }) }), { [`x-${KEY}`]: KEY, '4242424242424242': 1 })

@@ -5,6 +5,7 @@ import { shown } from '../core/shown.ts'
 import { HoldfastError } from '../errors.ts'
 import type { Placed } from './chain.ts'
 import { decode, encode } from './codec.ts'
+import { marksOf } from './error-record.ts'
 import { isDeeper, MAX_DEPTH, setOwn } from './json.ts'
 import { type Change, changeData } from './record-data.ts'
 import type { Secrets } from './secrets.ts'
@@ -155,8 +156,7 @@ export class Redaction {
   /** Of the same class, so that who looks at an event can tell errors apart. */
   #error(error: Error, inner: (item: unknown, key: string) => unknown, remember: (copy: Error) => void): Error {
     const copy = Object.create(Object.getPrototypeOf(error) as object) as Error
-    // Symbols mark errors: how the AI SDK and Holdfast know their own.
-    for (const key of Object.getOwnPropertySymbols(error)) Object.defineProperty(copy, key, Object.getOwnPropertyDescriptor(error, key)!)
+    for (const mark of marksOf(error).map((key) => Symbol.for(key))) Object.defineProperty(copy, mark, Object.getOwnPropertyDescriptor(error, mark)!)
     remember(copy)
     for (const key of new Set([...OF_ERRORS, ...Object.keys(error)])) {
       if (!Object.hasOwn(error, key)) continue
