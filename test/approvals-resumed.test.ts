@@ -2,7 +2,7 @@
 import { generateText, stepCountIs, tool } from 'ai'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { createRunner, defineAgent, memoryStore, type Runner, type Store } from '../src/index.ts'
+import { createRunner, currentStep, defineAgent, memoryStore, type Runner, type Store } from '../src/index.ts'
 import { later, mortal } from './support/crash.ts'
 import { testModel } from './support/model.ts'
 import { ASK, asked, questionIn, quick, refunding } from './support/refunding.ts'
@@ -156,4 +156,51 @@ describe('a condition that is still thought about', () => {
     expect(await runner.resume('r')).toMatchObject({ status: 'completed' })
     expect(made).toEqual(['refund'])
   })
+})
+
+describe('a doubt of a call that nobody had to agree to when it was started', () => {
+  /** Killed in its call, before anybody knows of its end; from then on it would need approval. */
+  async function killed(policy: { onIncompleteTool?: 'rerun' } = {}) {
+    let needed = false
+    const { agent, made } = refunding({ approval: { when: () => needed }, ...policy })
+    const store = memoryStore()
+    const dying = mortal(store)
+    const died = dying.killAt(/"step-ended".*"kind":"tool"/)
+    void createRunner({ agents: [agent], store: dying.store, ...quick }).run(agent, {}, { runId: 'r' })
+    await died
+    needed = true
+    return { made, runner: createRunner({ agents: [agent], store, clock: later(), ...quick }) }
+  }
+
+  it('is asked about as a doubt, and its call is not asked about once more: whoever denied it would be told that it was not called', async () => {
+    const { made, runner } = await killed()
+    expect(await runner.resume('r')).toMatchObject({ status: 'suspended', reasons: [{ type: 'in-doubt', step: '0/c:c1' }] })
+    expect(await runner.resolve('r', '0/c:c1', 'rerun', { resume: true })).toMatchObject({ status: 'completed', result: { told: [{ refunded: 50 }] } })
+    expect(made).toHaveLength(2)
+  })
+
+  it('is settled as its policy says', async () => {
+    const { made, runner } = await killed({ onIncompleteTool: 'rerun' })
+    expect(await runner.resume('r')).toMatchObject({ status: 'completed' })
+    expect(made).toHaveLength(2)
+  })
+})
+
+it('a call that somebody lets run with the arguments of one in doubt is that one: somebody decides about it, and it has its key', async () => {
+  const made: [number, string][] = []
+  const model = testModel((turn) => (turn < 2 ? { calls: [{ id: `c${turn}`, tool: 'refund', input: { order: 7 + turn } }] } : { text: 'done' }))
+  const refund = tool({ inputSchema: z.object({ order: z.number() }), execute: async ({ order }) => {
+    made.push([order, currentStep()!.idempotencyKey])
+    return made.length === 1 ? new Promise<never>(() => {}) : `refunded ${order}`
+  } })
+  const agent = defineAgent('a', async (run) => (await generateText({
+    model: run.model(model), tools: run.tools({ refund }, { refund: { timeoutMs: 20, approval: { when: ({ order }) => order === 8 } } }), prompt: 'x', stopWhen: stepCountIs(4),
+  })).steps.flatMap((step) => step.toolResults.map(({ output }) => output as string)))
+  const runner = createRunner({ agents: [agent], store: memoryStore(), ...quick })
+  expect(await runner.run(agent, 1, { runId: 'r' })).toMatchObject({ status: 'suspended', reasons: [{ type: 'in-doubt', step: '1/c:c1', effects: ['0/c:c0'] }] })
+  questionIn(await runner.resolve('r', '1/c:c1', 'rerun', { resume: true }))
+  // What was decided about order 8 says nothing of order 7.
+  expect(await runner.approve('r', '1/c:c1', { input: { order: 7 }, resume: true })).toMatchObject({ status: 'suspended', reasons: [{ type: 'in-doubt', step: '1/c:c1', effects: ['0/c:c0'] }] })
+  expect(await runner.resolve('r', '1/c:c1', 'rerun', { resume: true })).toEqual({ status: 'completed', result: ['refunded 7'] })
+  expect(made).toEqual([[7, made[0]![1]], [7, made[0]![1]]])
 })

@@ -179,6 +179,15 @@ describe('killed between the effect and its record (C1)', () => {
     expect(refunds.made).toHaveLength(2)
     expect(refunds.made[0]!.key).toBe(refunds.made[1]!.key)
   })
+
+  it.each([{ idempotent: true }, { composite: true }, { readOnly: true }])('is known as soon as it has ended, where its tool is %o by then: nothing is left in doubt', async (policy) => {
+    const { store } = await killedAfterEffect()
+    const { agent, refunds } = refunding(policy)
+    const warned: string[] = []
+    const runner = createRunner({ agents: [agent], store, clock: later(), ...quick, onEvent: (event) => { if (event.type === 'warning') warned.push(event.code) } })
+    expect(await runner.resume('r')).toMatchObject({ status: 'completed' })
+    expect([refunds.calls, warned]).toEqual([1, []])
+  })
 })
 
 describe('killed elsewhere', () => {

@@ -31,6 +31,24 @@ describe('the very same call at another place', () => {
     expect(paid).toBe(1)
   })
 
+  it('is given what that gave once, also where the old place is another step now: it is used up', async () => {
+    let isMoved = false
+    let paid = 0
+    const fail = failingOnce()
+    const warned: string[] = []
+    const { agent, runner } = scene(async (run) => {
+      const pay = () => run.step('pay', { input: { order: 7 } }, () => ++paid)
+      const receipt = isMoved ? await run.branch('payment', pay) : await pay()
+      await run.step('mail', () => fail())
+      return [receipt, isMoved && (await run.branch('again', pay))]
+    }, { onEvent: (event) => { if (event.type === 'warning') warned.push(event.code) } })
+    await expect(runner.run(agent, 1, { runId: 'r' })).rejects.toThrow(/later/)
+    isMoved = true
+    expect(await runner.resume('r')).toMatchObject({ status: 'suspended', reasons: [{ type: 'repeat', effects: ['0'] }] })
+    expect(await runner.resolve('r', 'b:payment#0/0', 'reuse', { resume: true })).toEqual({ status: 'completed', result: [1, 2] })
+    expect(warned).toEqual([])
+  })
+
   it('goes on without one, where the other is asked for in its own place', async () => {
     const paid: string[] = []
     const fail = failingOnce()

@@ -2,11 +2,12 @@
 import { APICallError, generateText, stepCountIs, streamText, tool } from 'ai'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { createRunner, currentRun, currentStep, defineAgent, durable, durableTools, HoldfastError, memoryStore, type RunnerOptions } from '../src/index.ts'
+import { createRunner, currentRun, currentStep, defineAgent, durable, durableTools, HoldfastError, memoryStore, type RunEvent, type RunnerOptions } from '../src/index.ts'
 import { sleep } from '../src/core/clock.ts'
 import { manualClock } from '../src/testing/index.ts'
 import { later, mortal } from './support/crash.ts'
 import { testModel } from './support/model.ts'
+import { endParts, streamingModel, textParts } from './support/streaming.ts'
 import { during } from './support/time.ts'
 
 const quick = { idleMs: 5, replayHoldMs: 20 } satisfies Partial<RunnerOptions>
@@ -206,6 +207,31 @@ describe('a stream that breaks inside', () => {
       expect(requests).toBe(2)
     })
   }
+})
+
+it('a step that a broken stream has left behind is neither timed out nor tried again beside the drive that asks for it anew', async () => {
+  const [started, broken] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  let calls = 0
+  const model = streamingModel((request) => request === 1
+    ? [...textParts('a'), { type: 'pause', until: started.promise.then(() => broken.resolve()) }, { type: 'reset' }]
+    : [...textParts('a'), { type: 'pause', until: wait(250) }, ...endParts])
+  const agent = defineAgent('a', (run) => Promise.all([
+    run.branch('told', () => streamText({ model: run.model(model), prompt: 'x' }).text),
+    run.branch('done', () => run.step('outer', { idempotent: true, timeoutMs: 100 }, () => {
+      calls++
+      return run.step('inner', { timeoutMs: 10_000 }, async () => {
+        started.resolve()
+        await broken.promise
+        await wait(20)
+        return 'inner'
+      })
+    })),
+  ]))
+  const cut: unknown[] = []
+  const onEvent = (event: RunEvent) => { if (event.type === 'step-timeout') cut.push(event) }
+  const runner = createRunner({ agents: [agent], store: memoryStore(), ...quick, retry: { backoff: { baseMs: 1, jitter: 'none' } }, onEvent })
+  expect(await runner.run(agent, 1, { runId: 'r' })).toEqual({ status: 'completed', result: ['a', 'inner'] })
+  expect([calls, cut]).toEqual([2, []])
 })
 
 describe('the code of a step', () => {

@@ -108,4 +108,23 @@ describe('a step that was made, and is given a key, or loses the one that it has
     expect(await runner.resume('r')).toMatchObject({ status: 'completed' })
     expect(paid).toEqual(['A', 'B'])
   })
+
+  it('runs at once where what has no key was asked for in its place, and somebody has left it at that', async () => {
+    const paid: string[] = []
+    const fail = failingOnce()
+    let isChanged = false
+    const agent = defineAgent('a', async (run) => {
+      await run.read('price', { input: isChanged }, () => 1)
+      await run.step('pay', () => paid.push('A')).catch(() => {})
+      fail()
+      await run.step('pay', { key: 'bob' }, () => paid.push('B'))
+    })
+    const runner = createRunner({ agents: [agent], store: memoryStore(), ...quick })
+    await expect(runner.run(agent, 1, { runId: 'r' })).rejects.toThrow(/later/)
+    isChanged = true
+    const outcome = await runner.resume('r')
+    expect(outcome).toMatchObject({ status: 'suspended', reasons: [{ type: 'repeat', effects: ['1'] }] })
+    expect(await runner.resolve('r', waitingIn(outcome), 'skip', { resume: true })).toMatchObject({ status: 'completed' })
+    expect(paid).toEqual(['A', 'B'])
+  })
 })

@@ -109,8 +109,9 @@ function wrapExecute(name: string, tool: object, execute: Execute, policy: ToolP
     async function withInput(changed: unknown): Promise<StepSpec> {
       const given = await parsedInput(tool, changed, input)
       const approved = toolSpec(at!, name, resolved, given, call, work(given))
-      const { claim: { content, fingerprint: print, ...claim } } = approved
-      return { ...approved, claim: { ...claim, fingerprint: spec.claim.fingerprint, content: content ?? print ?? '' } }
+      const { claim: { content, fingerprint: print, effect, ...claim } } = approved
+      const called = print ?? ''
+      return { ...approved, claim: { ...claim, fingerprint: spec.claim.fingerprint, content: content ?? called, ...(effect && { effect: { ...effect, called } }) } }
     }
     return preliminary ? preliminary.followedBy(done) : done
   }

@@ -67,7 +67,7 @@ const isAbout = (decision: TakenDecision, call: DecidedCall): boolean =>
 const asksTheSame = (decision: TakenDecision, call: DecidedCall): boolean => call.keyed || decision.fingerprint === call.fingerprint
 
 /** Two calls that were asked for at the same turn: a model that is asked anew gives its calls new ids. */
-function areOfOneResponse(a: string, b: string): boolean {
+export function areOfOneResponse(a: string, b: string): boolean {
   const [one, other] = [turnOf(a), turnOf(b)]
   return isCalled(one) && isCalled(other) && parentOf(one) === parentOf(other)
 }

@@ -209,6 +209,12 @@ describe('a call whose effect turned out completed after its caller was told "un
     expect(found('order 1', '1').ask('b', { args: 'order one', key: '1', keyed: true })).toEqual(answerOf(value('ok'), ['a']))
   })
 
+  it('is another one where one response asked for both, unless the key says that they are the same', () => {
+    const beside = scene().doubtful('1/c:a').settled('1/c:a', { type: 'completed', outcome: value('ok') })
+    expect([beside.ask('1/c:b'), beside.ask('1~1/c:b'), beside.ask('1/c:b', { args: 'order 2' })]).toEqual([startOf(), startOf(), startOf()])
+    expect([beside.ask('2/c:b'), beside.ask('1/c:b', { keyed: true })]).toEqual([answerOf(value('ok'), ['1/c:a']), answerOf(value('ok'), ['1/c:a'])])
+  })
+
   it('finds its own among several', () => {
     const several = found('order 2').doubtful('b', 'order 1').settled('b', { type: 'completed', outcome: value('mine') })
     expect(several.ask('c')).toEqual(answerOf(value('mine'), ['b']))
@@ -232,6 +238,12 @@ describe('a call that would repeat a superseded effect (C11b, C38)', () => {
       expect(diverged().ask('a~1', { onIncomplete })).toEqual(waitOf('repeat', 'a'))
       expect(diverged().ask('a~1', { onIncomplete, args: 'order one' })).toEqual(waitOf('repeat', 'a'))
     }
+  })
+
+  it('is asked about with all that its answer lets it pass: what was made in other words, beside what is in doubt', () => {
+    const both = scene().done('a', 'order 2').superseded('a').doubtful('b')
+    expect(both.ask('c')).toEqual(waitOf('repeat', 'b', 'a'))
+    expect(both.decided('c', 'rerun').ask('c')).toEqual(startOf(['b'], [1]))
   })
 
   it('waits also for what was in doubt, and asks about it under `reconcile`', () => {

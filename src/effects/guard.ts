@@ -1,6 +1,6 @@
 /** The guard: whether a step with effects may start now, is answered, is asked about, or waits (R5, R6). Pure. */
 import type { EffectRef, Outcome } from '../journal/entry.ts'
-import { clearedBy, decisionAbout, decisionFor, decisionOf, holdsFor, sameEffect, type DecisionContext } from './decision.ts'
+import { areOfOneResponse, clearedBy, decisionAbout, decisionFor, decisionOf, holdsFor, sameEffect, type DecisionContext } from './decision.ts'
 import { isExpected, isInDoubt, isUnknown } from './doubt.ts'
 import { approvalOf, turnOf } from '../replay/identity.ts'
 import { isUntold, wouldBeRepeated, type Effect, type Ledger, type TakenDecision } from './ledger.ts'
@@ -151,9 +151,9 @@ function judge(ledger: Ledger, call: GuardedCall, context: GuardContext): GuardV
       const next = doubtful.find((b) => !context.asked.has(b.step.id))
       if (next) return { type: 'reconcile', effect: next }
     }
-    // That the very same was made already is what somebody has to know first, whatever else is in doubt.
+    // A question names all that its answer lets the call pass: first that the very same was made already, whatever else is in doubt.
+    if (doubtful.length === blockers.length) return { type: 'wait', why: 'in-doubt', effects: doubtful }
     const made = blockers.filter((b) => b.state === 'completed' && b.fingerprint === call.fingerprint)
-    if (doubtful.length > 0 && made.length === 0) return { type: 'wait', why: 'in-doubt', effects: doubtful }
     return { type: 'wait', why: 'repeat', effects: [...new Set([...made, ...doubtful, ...blockers])] }
   }
 }
@@ -184,7 +184,8 @@ function blockersOf(ledger: Ledger, call: GuardedCall, context: GuardContext): E
     // interrupted side by side must not wait for each other.
     if (isExpected(effect) && !context.isUnclaimed(effect.step.id) && isSettledByItsCall(ledger, effect, call.policy)) return false
     if (isInDoubt(effect, context.isRunning)) return !(effect.superseded && call.policy.allowRepeat === true)
-    if (wouldBeRepeated(effect)) return !(effect.superseded && call.policy.allowRepeat)
+    // What a response asked for beside it is no answer to what came of it.
+    if (wouldBeRepeated(effect)) return effect.superseded ? !call.policy.allowRepeat : call.policy.keyed || !areOfOneResponse(effect.step.id, call.step)
     return !call.policy.allowRepeat && (context.elsewhere.includes(effect) || (isUntold(effect) && context.isUnclaimed(effect.step.id)))
   })
 }

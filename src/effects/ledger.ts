@@ -1,6 +1,6 @@
 /** The ledger of effects: what every step with effects that is not idempotent is known to have done (R2, R6). */
 import type { Encoded } from '../journal/codec.ts'
-import type { Decision, DecisionTaken, DoubtCause, EffectRef, Entry, Outcome, StepRef } from '../journal/entry.ts'
+import type { Decision, DecisionTaken, DoubtCause, EffectRef, Entry, Outcome, StepEffect, StepRef } from '../journal/entry.ts'
 import { approvalOf, parentOf, turnOf } from '../replay/identity.ts'
 
 /**
@@ -13,6 +13,7 @@ export type EffectState = 'started' | 'unknown' | 'completed' | 'failed' | 'not-
 export interface Effect {
   readonly step: StepRef
   readonly ref: EffectRef
+  /** Of the arguments that it was called with. */
   readonly fingerprint: string
   readonly idempotencyKey: string
   readonly input: Encoded | undefined
@@ -140,9 +141,10 @@ export class Ledger {
         if (entry.effect) this.#start(entry.step, entry.effect, entry, seq, entry.presumed ? (this.#lost ?? { token: this.#token, at: entry.at }) : undefined)
         break
       case 'step-ended': {
-        if (!entry.effect) break
+        // Its tool may be one without effects by now: its end settles what was started before.
         let effect = this.effects.get(entry.step.id)
         if (!effect) {
+          if (!entry.effect) break
           // Answered without a start: an answer stands for the effect from now on; that nobody knows is what stands already.
           if (entry.outcome.type === 'unknown') break
           effect = this.#start(entry.step, entry.effect, { ...entry, idempotencyKey: '' }, seq)
@@ -169,10 +171,10 @@ export class Ledger {
           if (entry.by !== 'failure') effect.superseded = 'divergence'
           if (before) continue
           effect.superseded ??= 'failure'
-          // Used up while its record answered: nobody was asked about making it once more.
+          // Used up by its own call, while its record answered: nobody was asked about making it once more. Where another call has, that stands for it.
+          if (this.#givenAway.get(turnOf(id))?.has(effect)) continue
           effect.consumed = effect.passed = false
           this.#track(effect)
-          this.#giveAway(effect, false)
         }
         break
       case 'decision': {
@@ -211,13 +213,14 @@ export class Ledger {
   }
 
   /** `lost`: it may have been started in a part of the journal that was lost, by that attempt, before that time. */
-  #start(step: StepRef, ref: EffectRef, entry: { fingerprint: string; idempotencyKey: string; input?: Encoded; at: number }, seq: number, lost?: { readonly token: number; readonly at: number }): Effect {
+  #start(step: StepRef, { name, key, called }: StepEffect, entry: { fingerprint: string; idempotencyKey: string; input?: Encoded; at: number }, seq: number, lost?: { readonly token: number; readonly at: number }): Effect {
+    const ref = { name, key }
     const former = this.effects.get(step.id)
     if (former) this.#standing.get(keyOf(former.ref))?.delete(former)
     const effect: Effect = {
       step,
       ref,
-      fingerprint: entry.fingerprint,
+      fingerprint: called ?? entry.fingerprint,
       idempotencyKey: entry.idempotencyKey,
       input: entry.input,
       token: lost?.token ?? this.#token,

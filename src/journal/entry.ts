@@ -30,6 +30,12 @@ export interface EffectRef {
   readonly key: string
 }
 
+/** The effect of a step. */
+export interface StepEffect extends EffectRef {
+  /** Fingerprint of the arguments that it was called with, where somebody agreed to others than were asked for. */
+  readonly called?: string
+}
+
 /** A tool call that a model response asks for. */
 export interface AskedCall {
   readonly callId: string
@@ -161,7 +167,7 @@ export interface StepStarted extends At {
   /** As far as it was known then: that of the end counts. */
   readonly to?: number
   readonly idempotencyKey: string
-  readonly effect?: EffectRef
+  readonly effect?: StepEffect
   /** Arguments as executed, where they can be stored. */
   readonly input?: Encoded
   readonly config?: string
@@ -179,7 +185,7 @@ export interface StepEnded extends At {
   readonly low?: number
   readonly to?: number
   readonly outcome: Outcome
-  readonly effect?: EffectRef
+  readonly effect?: StepEffect
   readonly input?: Encoded
   readonly config?: string
   readonly prompt?: PromptRecord

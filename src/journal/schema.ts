@@ -3,7 +3,7 @@
  * the types in entry.ts and message.ts: a field that is added there has to be added here and in docs/format.md.
  */
 import type {
-  ApprovalDecided, ApprovalDecision, AskedCall, AttemptSummary, CallInQuestion, Decision, EffectRef, Entry, KeptFile, LimitsRecord, Outcome, PromptRecord, Settlement, StepRef, StepUsage, SuspendReason,
+  ApprovalDecided, ApprovalDecision, AskedCall, AttemptSummary, CallInQuestion, Decision, EffectRef, Entry, KeptFile, LimitsRecord, Outcome, PromptRecord, Settlement, StepEffect, StepRef, StepUsage, SuspendReason,
 } from './entry.ts'
 import type { Message } from './message.ts'
 import { atLeast, between, encoded, flag, list, type Look, map, nullable, number, object, oneOf, optional, type Optional, pair, type Shape, text, variants } from './shape.ts'
@@ -25,6 +25,7 @@ const kind = oneOf('model', 'tool', 'step', 'read', 'agent')
 
 const step = object({ id: text, branch: text, kind, name: text, slot: optional(position) } satisfies Fields<StepRef>)
 const effect = object({ name: text, key: text } satisfies Fields<EffectRef>)
+const stepEffect = object({ name: text, key: text, called: optional(text) } satisfies Fields<StepEffect>)
 const asked = object({ callId: text, tool: text, fingerprint: text } satisfies Fields<AskedCall>)
 const prompt = object({ length: count, keep: count, base: optional(text), added: list(pair(text, text)) } satisfies Fields<PromptRecord>)
 const usage = object({ inputTokens: optional(number), outputTokens: optional(number) } satisfies Fields<StepUsage>)
@@ -62,7 +63,7 @@ const reason = variants({
   'aborted': { message: text },
 } satisfies Variants<SuspendReason>)
 
-const request = { step, fingerprint: text, after: optional(list(text)), low: optional(position), to: optional(position), effect: optional(effect), input: optional(encoded), config: optional(text), prompt: optional(prompt) }
+const request = { step, fingerprint: text, after: optional(list(text)), low: optional(position), to: optional(position), effect: optional(stepEffect), input: optional(encoded), config: optional(text), prompt: optional(prompt) }
 
 const ENTRIES: Variants<Entry> = {
   'run-created': { format: atLeast(1), runId: text, agent: text, version: text, input: encoded, threadId: optional(text) },

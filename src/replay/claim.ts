@@ -1,6 +1,6 @@
 /** What a step says of itself when it is asked for, and what it is told. */
 import type { EffectPolicy } from '../effects/guard.ts'
-import type { ConfigChanged, ConfigSeen, EffectRef, PromptRecord, StepKind, StepRef, Superseded, Warned } from '../journal/entry.ts'
+import type { ConfigChanged, ConfigSeen, PromptRecord, StepEffect, StepKind, StepRef, Superseded, Warned } from '../journal/entry.ts'
 import type { HoldfastErrorCode } from '../errors.ts'
 import type { Branch } from './branch.ts'
 import type { StepRecord } from './history.ts'
@@ -58,8 +58,15 @@ export interface Claim {
   /** What had ended by then, in events of the machine, came before it, whoever had asked for it. */
   readonly seen?: number
   /** It has effects and is not idempotent. */
-  readonly effect?: EffectRef & { readonly policy: EffectPolicy }
+  readonly effect?: StepEffect & { readonly policy: EffectPolicy }
 }
+
+/** Of the arguments that its code is called with: what it does is told by these. */
+export const calledWith = ({ effect, fingerprint }: Claim): string => effect?.called ?? fingerprint ?? ''
+
+/** As it is written down. */
+export const effectOf = ({ effect }: Claim): { effect?: StepEffect } =>
+  effect ? { effect: { name: effect.name, key: effect.key, ...(effect.called !== undefined && { called: effect.called }) } } : {}
 
 /** It says nothing of what it asks: it is told by its turn alone. */
 export const isBlind = (claim: Claim): boolean => !claim.hasInput && claim.place.type !== 'key'

@@ -8,7 +8,7 @@ import { isSilent, type Effect } from '../effects/ledger.ts'
 import type { AskedCall } from '../journal/entry.ts'
 import { blamed } from './blamed.ts'
 import { Branch } from './branch.ts'
-import { isBlind, type Claim, type Note, type Ticket, type Verdict } from './claim.ts'
+import { calledWith, isBlind, type Claim, type Note, type Ticket, type Verdict } from './claim.ts'
 import type { History, StepRecord } from './history.ts'
 import { approved, isWithin, keyed, MAIN, numbered, parentOf } from './identity.ts'
 import { asksTheSame, isOfOtherCode, matchNumbered } from './match.ts'
@@ -123,14 +123,14 @@ export class Machine {
 
   /** Whether a step with effects may start. Asked again after each `reconcile` and each new decision. */
   guard(ticket: Ticket, context: Omit<GuardContext, 'isRunning' | 'isGone' | 'isUnclaimed' | 'elsewhere'>): GuardVerdict {
-    const { effect, fingerprint } = ticket.claim
+    const { effect } = ticket.claim
     if (!effect) return { type: 'start', consumes: NOTHING }
     // An earlier try of what it stands in has come to its end with it since: what was told of it then is told here too.
     const end = ticket.record?.end ? undefined : this.#history.records.get(ticket.ref.id)?.end
     if (end?.outcome.type === 'unknown') return { type: 'answer', outcome: end.outcome, consumes: NOTHING }
     return guard(
       this.#history.ledger,
-      { step: ticket.ref.id, branch: ticket.ref.branch, ref: { name: effect.name, key: effect.key }, fingerprint: fingerprint ?? '', policy: effect.policy, changedAt: ticket.changedAt },
+      { step: ticket.ref.id, branch: ticket.ref.branch, ref: { name: effect.name, key: effect.key }, fingerprint: calledWith(ticket.claim), policy: effect.policy, changedAt: ticket.changedAt },
       { ...context, isRunning: (step) => this.#running.has(step), isGone: (step) => this.#history.isGone(step), isUnclaimed: (step) => this.isUnclaimed(step), elsewhere: this.#elsewhere(ticket, effect, this.#rivalsOf(ticket)) },
     )
   }
@@ -145,7 +145,7 @@ export class Machine {
 
   /** Effects that nobody has asked for, and that the call may be: it asks for the very same (a step without input has not said what), or may stand in a step that does. */
   #elsewhere({ ref, claim }: Ticket, { name, key, policy }: NonNullable<Claim['effect']>, rivals: readonly string[]): readonly Effect[] {
-    const asksTheSame = (effect: Effect): boolean => policy.keyed || effect.fingerprint === claim.fingerprint || isSilent(effect)
+    const asksTheSame = (effect: Effect): boolean => policy.keyed || effect.fingerprint === calledWith(claim) || isSilent(effect)
     const elsewhere = this.#unclaimed.of({ name, key }, asksTheSame, rivals)
     return claim.kind === 'step' ? [...elsewhere, ...this.#unclaimed.otherwiseKeyed({ name, key }, ref, (effect) => !claim.hasInput || asksTheSame(effect))] : elsewhere
   }

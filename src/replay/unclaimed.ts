@@ -12,15 +12,17 @@ export class Unclaimed {
   readonly #ledger: Ledger
   /** By name and key, and by step. */
   readonly #effects = new Map<string, Map<string, Effect>>()
-  /** Those of the handler's own steps, superseded ones too, by name and by step. */
-  readonly #ofSteps = new Map<string, Map<string, Effect>>()
+  /** Those of the handler's own steps, superseded ones too, by name and by turn: what was asked for again at its turn is no other one. */
+  readonly #ofSteps = new Map<string, Map<string, Effect[]>>()
+  /** All turns of these, by name. */
+  readonly #turns = new Set<string>()
   /** Steps that a record answers together with all that they hold. */
   readonly #whole = new Set<string>()
 
   constructor(ledger: Ledger) {
     this.#ledger = ledger
     for (const effect of ledger.effects.values()) {
-      if (effect.step.kind === 'step') add(this.#ofSteps, effect.ref.name, effect)
+      if (effect.step.kind === 'step') this.#addStep(effect)
       if (!effect.superseded) add(this.#effects, refOf(effect.ref), effect)
     }
   }
@@ -28,10 +30,8 @@ export class Unclaimed {
   /** The step was asked for. */
   settle({ ref, record }: Ticket): void {
     const effect = this.#ledger.effects.get(ref.id)
-    if (effect) {
-      this.#effects.get(refOf(effect.ref))?.delete(ref.id)
-      this.#ofSteps.get(effect.ref.name)?.delete(ref.id)
-    }
+    if (effect) this.#effects.get(refOf(effect.ref))?.delete(ref.id)
+    this.#ofSteps.get(ref.name)?.delete(turnOf(ref.id))
     if (record?.end && ref.kind !== 'model') this.#whole.add(ref.id)
   }
 
@@ -48,11 +48,10 @@ export class Unclaimed {
 
   /** Of the steps of a name, those that a step of the handler may be that was given a key in its branch, or has lost it: whatever is known of them, or in doubt. */
   otherwiseKeyed({ name, key }: EffectRef, { id, branch }: StepRef, asksTheSame: (effect: Effect) => boolean): Effect[] {
-    const turn = turnOf(branch)
-    const steps = [...(this.#ofSteps.get(name)?.values() ?? [])]
     // It stood here before, under the same key or none: the others are others.
-    if (steps.some((effect) => turnOf(effect.step.id) === turnOf(id))) return []
-    return steps.filter((effect) =>
+    if (this.#turns.has(turnIn(name, turnOf(id)))) return []
+    const turn = turnOf(branch)
+    return [...(this.#ofSteps.get(name)?.values() ?? [])].flat().filter((effect) =>
       (effect.ref.key === '') !== (key === '') && turnOf(effect.step.branch) === turn && asksTheSame(effect)
       && (isDone(effect) || (!effect.consumed && (isInDoubt(effect, () => false) || wouldBeRepeated(effect)))) && !this.#isHeld(effect.step.id))
   }
@@ -63,6 +62,13 @@ export class Unclaimed {
       .filter((effect) => !effect.superseded && !effect.consumed && !effect.passed && (isDone(effect) || isUnknown(effect, () => false)) && !this.#isHeld(effect.step.id))
     const standing = this.#ledger.allStanding().filter((effect) => (effect.superseded ? !effect.passed : isInDoubt(effect, () => false)))
     return [...new Set([...unclaimed, ...standing])].filter(({ cause }) => cause !== 'skipped')
+  }
+
+  #addStep(effect: Effect): void {
+    const [{ name }, turn] = [effect.ref, turnOf(effect.step.id)]
+    this.#turns.add(turnIn(name, turn))
+    const steps = this.#ofSteps.get(name) ?? new Map<string, Effect[]>()
+    this.#ofSteps.set(name, steps.set(turn, [...(steps.get(turn) ?? []), effect]))
   }
 
   #isHeld(step: string): boolean {
@@ -76,5 +82,7 @@ function add(to: Map<string, Map<string, Effect>>, by: string, effect: Effect): 
   if (same) same.set(effect.step.id, effect)
   else to.set(by, new Map([[effect.step.id, effect]]))
 }
+
+const turnIn = (name: string, turn: string): string => JSON.stringify([name, turn])
 
 const refOf = ({ name, key }: EffectRef): string => JSON.stringify([name, key])

@@ -1,6 +1,7 @@
 /** A call that a person has to agree to: the question, and what comes of the answer (R10). It fails closed. */
 import { anyOf } from '../core/abort.ts'
 import { hasExpired, type Question } from '../effects/approvals.ts'
+import { isUnknown } from '../effects/doubt.ts'
 import { HoldfastError } from '../errors.ts'
 import { decode } from '../journal/codec.ts'
 import { copyOf } from '../journal/copy.ts'
@@ -11,7 +12,7 @@ import type { Ticket } from '../replay/claim.ts'
 import { parentOf } from '../replay/identity.ts'
 import type { Drive } from './drive.ts'
 import { hiddenClaim } from './hidden-claim.ts'
-import { failed, isLost, isOfRecord, messageOf } from './outcome.ts'
+import { failed, isLost, isOfRecord, messageOf, unknown, unknownOutcome } from './outcome.ts'
 import { encodedInput, record } from './record.ts'
 import { noRoom } from './room.ts'
 import { ofStep, type StepSpec } from './step.ts'
@@ -49,11 +50,24 @@ export async function answered(drive: Drive, ticket: Ticket, spec: StepSpec): Pr
   }
 }
 
-const notMade = (drive: Drive, ticket: Ticket, spec: StepSpec, what: string): Promise<void> =>
-  record(drive, ticket, spec, { outcome: failed(new HoldfastError('APPROVAL_DENIED', `${spec.label} ${what}. It was not called`, { step: ticket.ref.id })), asked: [] }, { tries: 0, ms: 0 })
+/** What may have been called in a part of the journal that was lost is in doubt, whatever somebody says of it now. */
+function notMade(drive: Drive, ticket: Ticket, spec: StepSpec, what: string): Promise<void> {
+  const { id } = ticket.ref
+  const own = drive.attempt.history.ledger.effects.get(id)
+  const outcome = own && isUnknown(own, () => false)
+    ? unknown('interrupted', unknownOutcome(spec, `${spec.label} ${what}`, id))
+    : failed(new HoldfastError('APPROVAL_DENIED', `${spec.label} ${what}. It was not called`, { step: id }))
+  return record(drive, ticket, spec, { outcome, asked: [] }, { tries: 0, ms: 0 })
+}
 
 /** Whether somebody has to agree to it, or was asked: what was asked and answered stands, whatever the policy of its tool says by now. */
 export const isGated = (drive: Drive, ticket: Ticket, { approval }: StepSpec): boolean => approval !== undefined || questionOf(drive, ticket) !== undefined
+
+/** It was started before: nobody had to agree to it then, or somebody has, and that stands. Whether it may be made again is asked as a doubt. */
+export function wasLetRun({ attempt }: Drive, { ref }: Ticket): boolean {
+  const own = attempt.history.ledger.effects.get(ref.id)
+  return own !== undefined && own.lostBefore === undefined && own.state !== 'not-done'
+}
 
 /** Resolves to whether the call may be made now; where it may not, the run waits, or the caller has been told. */
 export async function mayBeMade(drive: Drive, ticket: Ticket, spec: StepSpec): Promise<boolean> {

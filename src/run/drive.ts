@@ -271,6 +271,7 @@ export class Drive {
     this.#hasReturned = end.type === 'returned'
     this.#disarmIdle()
     this.#delivery.look()
+    this.#hold()
     this.attempt.signal.removeEventListener('abort', this.#onAbort)
     this.#ending.resolve(end)
   }
@@ -291,8 +292,17 @@ export class Drive {
   }
 
   #hold(): void {
+    if (this.#over) this.#stopClocks()
     this.#held.resolve()
     this.#held = Promise.withResolvers()
+  }
+
+  /** What is held up after the end comes to none: its time must not run out, and end it or try it again beside the drive that asks for it anew. */
+  #stopClocks(): void {
+    for (const step of this.#heldUp()) {
+      this.#pauses.get(step)?.()
+      this.#pauses.delete(step)
+    }
   }
 
   readonly #onAbort = (): void => this.end({ type: 'stopped', reason: this.attempt.signal.reason })

@@ -8,10 +8,10 @@ import { decode } from '../journal/codec.ts'
 import type { AskedCall, DoubtCause, Outcome, SuspendReason } from '../journal/entry.ts'
 import { HoldfastError } from '../errors.ts'
 import { execute, type Execution, type TryContext } from '../reliability/index.ts'
-import type { Ticket } from '../replay/claim.ts'
+import { calledWith, type Ticket } from '../replay/claim.ts'
 import { turnOf } from '../replay/identity.ts'
 import { effectAfter, isNotDone } from './after-error.ts'
-import { answered, isGated, mayBeMade } from './approval.ts'
+import { answered, isGated, mayBeMade, wasLetRun } from './approval.ts'
 import { inContext } from './current.ts'
 import type { Drive } from './drive.ts'
 import { askOf, delayed, driveAgain, isLongWait, noteHint, noteWait, notTriedAgain, notYet, retryOf, tooLate, tried, type FailedExecution } from './long-wait.ts'
@@ -32,7 +32,7 @@ export async function performLive(drive: Drive, ticket: Ticket, asked: StepSpec)
   const gated = isGated(drive, ticket, asked)
   const spec = gated ? await answered(drive, ticket, asked) : asked
   if (!spec) return
-  let isApproved = !gated
+  let isApproved = !gated || wasLetRun(drive, ticket)
   for (;;) {
     if (drive.isOver) return
     const delayed = attempt.delayOf(ticket.ref.id, askOf(ticket))
@@ -171,17 +171,18 @@ async function start(drive: Drive, ticket: Ticket, spec: StepSpec, consumes: Con
  */
 function keyOf({ attempt, taken }: Drive, ticket: Ticket, consumes: Consumption): string {
   const { ledger } = attempt.history
-  const { ref, claim: { effect, fingerprint } } = ticket
+  const { ref, claim } = ticket
+  const called = calledWith(claim)
   const isSameTurn = ({ step }: Effect): boolean => turnOf(step.id) === turnOf(ref.id)
   // A step of the handler at another turn is another intention; what a model asks for again may be the same.
   const isAskedAgain = ({ step }: Effect): boolean => ref.kind === 'tool' && turnOf(step.branch) === turnOf(ref.branch)
-  const isSame = (former: Effect): boolean => former.state !== 'completed' && former.fingerprint === fingerprint && (isSameTurn(former) || isAskedAgain(former))
+  const isSame = (former: Effect): boolean => former.state !== 'completed' && former.fingerprint === called && (isSameTurn(former) || isAskedAgain(former))
   // One whose own call comes back for it needs its key itself; two that ask for the same at once are two.
   const isFree = (former: Effect): boolean => !isExpected(former) && !taken.keys.has(former.idempotencyKey)
   const isUndone = (former: Effect): boolean => isFree(former) && (isSameTurn(former) || (former.state === 'not-done' && isAskedAgain(former)))
   const before = ledger.effects.get(ref.id)
     ?? consumes.effects.map((id) => ledger.effects.get(id)!).find(isSame)
-    ?? (effect && ledger.undone(effect, fingerprint ?? '').findLast(isUndone))
+    ?? (claim.effect && ledger.undone(claim.effect, called).findLast(isUndone))
   return before?.idempotencyKey || attempt.idempotencyKey(ticket)
 }
 

@@ -4,7 +4,7 @@ import { encode, type Encoded, type EncodeOptions } from '../journal/codec.ts'
 import type { KeptFile } from '../journal/entry.ts'
 import type { StepUsage } from '../journal/entry.ts'
 import type { NewEntry } from '../journal/writer.ts'
-import type { Ticket } from '../replay/claim.ts'
+import { effectOf, type Ticket } from '../replay/claim.ts'
 import type { Drive } from './drive.ts'
 import type { Ended } from './drive-end.ts'
 import { failed, isLost, isOfRecord, messageOf } from './outcome.ts'
@@ -41,7 +41,7 @@ export async function record(
     ...afterOf(ticket),
     ...drive.machine.rangeOf(ticket),
     outcome: end.outcome,
-    ...(effect && { effect: { name: effect.name, key: effect.key } }),
+    ...effectOf(spec.claim),
     ...modelParts(spec),
     ...(end.asked.length > 0 && { asked: end.asked }),
     ...measured,

@@ -5,7 +5,7 @@ import { hasResult, type Effect } from '../effects/ledger.ts'
 import { reusable } from '../effects/reuse.ts'
 import { byteLength } from '../journal/codec.ts'
 import type { CallInQuestion, Choice, SuspendReason } from '../journal/entry.ts'
-import type { Ticket } from '../replay/claim.ts'
+import { calledWith, type Ticket } from '../replay/claim.ts'
 import type { Attempt } from './attempt.ts'
 import type { Drive } from './drive.ts'
 import { presumedText } from './lost-part.ts'
@@ -22,10 +22,10 @@ export function waitReason(drive: Drive, { ref, claim, changedAt }: Ticket, spec
   const ids = effects.map((effect) => effect.step.id)
   const isItself = ids.includes(ref.id)
   const isBehind = why === 'in-doubt' && !isItself && effects.every((effect) => isExpected(effect) && !drive.machine.isUnclaimed(effect.step.id))
-  const isReusable = why === 'repeat' && reusable(effects, { step: ref.id, fingerprint: claim.fingerprint ?? '' }, { isSure: changedAt === 0 }) !== undefined
+  const isReusable = why === 'repeat' && reusable(effects, { step: ref.id, fingerprint: calledWith(claim) }, { isSure: changedAt === 0 }) !== undefined
   const choices: Choice[] = isBehind ? [] : ['rerun', 'skip', 'result', ...(isReusable ? ['reuse' as const] : [])]
   const hasInside = isItself && [...history.recordsBelow(ref.id)].some((id) => id !== ref.id)
-  const isOther = ref.kind === 'tool' && !isBehind && !claim.effect?.policy.keyed && effects.some(({ fingerprint }) => fingerprint !== claim.fingerprint)
+  const isOther = ref.kind === 'tool' && !isBehind && !claim.effect?.policy.keyed && effects.some(({ fingerprint }) => fingerprint !== calledWith(claim))
   const [label, which] = [`${ref.kind} "${ref.name}"`, ids.join(', ')]
   const what = isBehind
     ? `${label} (${ref.id}) was not started: it waits for the outcome of ${which}, which nobody knows${presumedText(ref.id, effects.map(callOf))}. Settle that first, this one then goes on by itself`
@@ -37,7 +37,7 @@ export function waitReason(drive: Drive, { ref, claim, changedAt }: Ticket, spec
     step: ref.id,
     tool: ref.name,
     ...(claim.effect && effects.some((effect) => effect.ref.key !== claim.effect!.key) && { key: claim.effect.key }),
-    fingerprint: claim.fingerprint ?? '',
+    fingerprint: calledWith(claim),
     effects: ids,
     message: [what, ...effects.flatMap((effect) => drive.asked.get(effect.step.id)?.message ?? []), settleIt(runId, ref, choices), ...(hasInside ? [ref.kind === 'tool' ? COMPOSITE : INSIDE] : []), ...(why === 'repeat' && !isReusable && effects.some(hasResult) ? [WHOSE] : []), ...(isOther ? [EFFECT_KEY] : [])].filter((part) => part !== '').join('. '),
     ...(isBehind && { first: ids }),

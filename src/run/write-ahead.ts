@@ -1,6 +1,6 @@
 /** A step with effects is written down before its code is called (R2). */
 import type { Consumption } from '../effects/guard.ts'
-import type { Ticket } from '../replay/claim.ts'
+import { effectOf, type Ticket } from '../replay/claim.ts'
 import type { Drive } from './drive.ts'
 import { failed, isLost, isOfRecord, messageOf } from './outcome.ts'
 import { afterOf, consumed, encodedInput, modelParts, record } from './record.ts'
@@ -17,7 +17,6 @@ interface Start {
 /** Resolves to whether it stands in the journal now; where it does not, the code is not called, and everybody has been told. */
 export async function writeAhead(drive: Drive, ticket: Ticket, spec: StepSpec, { idempotencyKey, consumes = { effects: [], decisions: [] }, presumed }: Start): Promise<boolean> {
   const { attempt, machine, taken } = drive
-  const { name, key } = spec.claim.effect!
   taken.keys.add(idempotencyKey)
   try {
     const misfit = noRoom(drive, ticket, spec)
@@ -29,7 +28,7 @@ export async function writeAhead(drive: Drive, ticket: Ticket, spec: StepSpec, {
       ...afterOf(ticket),
       ...machine.rangeOf(ticket),
       idempotencyKey,
-      effect: { name, key },
+      ...effectOf(spec.claim),
       ...encodedInput(spec),
       ...modelParts(spec),
       ...(presumed && { presumed }),

@@ -40,8 +40,12 @@ export function judgeDenial(world: World, { number, timeline }: Session, call: C
   const isExpired = world.program.expiresAfterMs !== undefined && timeline.now() >= call.firstAskedAt + world.program.expiresAfterMs
   if (isDenied && call.isAnswered && approval.made && !(isExpired && refuses(world.program))) world.violate('denial', `${position} was approved, and is told to be denied in attempt ${number}`)
   else if (isDenied && !isExpired && !(call.mayBeAnswered && !approval.made)) world.violate('denial', `${position} is told to be denied in attempt ${number}, and nobody has denied it`)
-  else if (!isDenied && call.isAnswered && !approval.made) world.violate('denial', `${position} was denied, and is told ${outcome} in attempt ${number}`)
+  else if (!isDenied && call.isAnswered && !approval.made && !isGivenAway(world, call, outcome)) world.violate('denial', `${position} was denied, and is told ${outcome} in attempt ${number}`)
 }
+
+/** By its effect key it is what another call was, of which it is known by now what came: it is not made itself. */
+const isGivenAway = (world: World, { spec: { keyed, position }, starts }: Call, outcome: string): boolean =>
+  keyed === true && starts.length === 0 && [...world.allowedAnswers(position)].some((other) => other !== position && outcome.startsWith(`{"of":${JSON.stringify(other)},`))
 
 /** Somebody is asked about the call. */
 export function judgeQuestion(world: World, { number }: Session, call: Call, question: number): void {

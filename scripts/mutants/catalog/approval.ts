@@ -3,6 +3,22 @@ import type { Mutant } from '../mutant.ts'
 
 export const approval: readonly Mutant[] = [
   {
+    name: 'approval of a doubt',
+    rule: 'R10',
+    wrong: 'A call that was started, and of which nobody knows what came, is asked about as if it had never been.',
+    file: 'src/run/live.ts',
+    edits: [{ from: '!gated || wasLetRun(drive, ticket)', to: '!gated' }],
+    caughtBy: { file: 'test/approvals-resumed.test.ts', name: 'is asked about as a doubt, and its call is not asked about once more: whoever denied it would be told that it was not called' },
+  },
+  {
+    name: 'judged by what was asked for',
+    rule: 'R6',
+    wrong: 'A call that somebody gave other arguments counts as the one that was asked for: with those of a doubt it starts under another key, unasked.',
+    file: 'src/replay/claim.ts',
+    edits: [{ from: 'effect?.called ?? fingerprint', to: 'fingerprint' }],
+    caughtBy: { file: 'test/approvals-resumed.test.ts', name: 'a call that somebody lets run with the arguments of one in doubt is that one: somebody decides about it, and it has its key' },
+  },
+  {
     name: 'a condition that fails lets pass',
     rule: 'R10',
     wrong: 'Where nobody can say whether a call needs approval, it is made without.',

@@ -5,6 +5,14 @@ const test = 'test/cut.test.ts'
 
 export const cut: readonly Mutant[] = [
   {
+    name: 'the clock of what is held up',
+    rule: 'R10',
+    wrong: 'A step that an ended drive has left behind times out there, and is tried again beside the drive that asks for it anew.',
+    file: 'src/run/drive.ts',
+    edits: [{ from: 'if (this.#over) this.#stopClocks()', to: '' }],
+    caughtBy: { file: 'test/nested.test.ts', name: 'a step that a broken stream has left behind is neither timed out nor tried again beside the drive that asks for it anew' },
+  },
+  {
     name: 'effect left running inside',
     rule: 'R6',
     wrong: 'An effect inside of a tool that was cut goes on as if somebody waited for it, and the next call of it starts.',

@@ -3,6 +3,30 @@ import type { Mutant } from '../mutant.ts'
 
 export const doubt: readonly Mutant[] = [
   {
+    name: 'in doubt for ever',
+    rule: 'R6',
+    wrong: 'A doubt is not settled by the end of its own call, where its tool has no effects any more.',
+    file: 'src/effects/ledger.ts',
+    edits: [{ from: 'let effect = this.effects.get(entry.step.id)', to: 'let effect = entry.effect && this.effects.get(entry.step.id)' }],
+    caughtBy: { file: 'test/doubt.test.ts', name: 'is known as soon as it has ended, where its tool is { idempotent: true } by then: nothing is left in doubt' },
+  },
+  {
+    name: 'a question about a part',
+    rule: 'R6',
+    wrong: 'A decision lets a call pass what its question did not name: what was made in other words, beside what is in doubt.',
+    file: 'src/effects/guard.ts',
+    edits: [{ from: 'if (doubtful.length === blockers.length) return', to: "if (doubtful.length > 0 && !blockers.some((b) => b.state === 'completed' && b.fingerprint === call.fingerprint)) return" }],
+    caughtBy: { file: 'src/effects/guard.test.ts', name: 'is asked about with all that its answer lets it pass: what was made in other words, beside what is in doubt' },
+  },
+  {
+    name: 'answered with what was asked for beside it',
+    rule: 'R6',
+    wrong: 'Of two calls that one response asks for, one is answered with what came of the other.',
+    file: 'src/effects/guard.ts',
+    edits: [{ from: 'call.policy.keyed || !areOfOneResponse(effect.step.id, call.step)', to: 'call.policy.keyed || call' }],
+    caughtBy: { file: 'src/effects/guard.test.ts', name: 'is another one where one response asked for both, unless the key says that they are the same' },
+  },
+  {
     name: 'rerun as default',
     rule: 'R6',
     wrong: 'A call in doubt runs again where nobody said what to do.',

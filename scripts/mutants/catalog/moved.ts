@@ -3,11 +3,27 @@ import type { Mutant } from '../mutant.ts'
 
 export const moved: readonly Mutant[] = [
   {
+    name: 'given once more',
+    rule: 'R5',
+    wrong: 'What a call at another place was given, by a decision, stands again as soon as its old record is superseded.',
+    file: 'src/effects/ledger.ts',
+    edits: [{ from: 'if (this.#givenAway.get(turnOf(id))?.has(effect)) continue', to: '' }],
+    caughtBy: { file: 'test/moved.test.ts', name: 'is given what that gave once, also where the old place is another step now: it is used up' },
+  },
+  {
+    name: 'given a key, and asked for in its place',
+    rule: 'R5',
+    wrong: 'A step with a key counts as one without that was asked for again at its own turn.',
+    file: 'src/replay/unclaimed.ts',
+    edits: [{ from: 'this.#ofSteps.get(ref.name)?.delete(turnOf(ref.id))', to: 'if (effect) this.#ofSteps.get(ref.name)?.delete(turnOf(ref.id))' }],
+    caughtBy: { file: 'test/other-key.test.ts', name: 'runs at once where what has no key was asked for in its place, and somebody has left it at that' },
+  },
+  {
     name: 'the same call at another place forgotten',
     rule: 'R5',
     wrong: 'What was done under another branch key is done again under the new one.',
     file: 'src/replay/machine.ts',
-    edits: [{ from: 'policy.keyed || effect.fingerprint === claim.fingerprint || isSilent(effect)', to: 'policy.keyed && effect.fingerprint === claim.fingerprint && isSilent(effect)' }],
+    edits: [{ from: 'policy.keyed || effect.fingerprint === calledWith(claim) || isSilent(effect)', to: 'policy.keyed && effect.fingerprint === calledWith(claim) && isSilent(effect)' }],
     caughtBy: { file: 'test/moved.test.ts', name: 'is not made again without a question, where the key of its branch changed' },
   },
   {
@@ -109,7 +125,7 @@ export const moved: readonly Mutant[] = [
     rule: 'R5',
     wrong: 'A payment that was made by a step without a key is made again when the step is given one.',
     file: 'src/replay/unclaimed.ts',
-    edits: [{ from: "if (effect.step.kind === 'step') add(", to: "if (effect.step.kind === 'model') add(" }],
+    edits: [{ from: "if (effect.step.kind === 'step') this.#addStep(", to: "if (effect.step.kind === 'model') this.#addStep(" }],
     caughtBy: { file: 'test/other-key.test.ts', name: 'is not made again without a decision: without a key, then with one' },
   },
   {
@@ -133,7 +149,7 @@ export const moved: readonly Mutant[] = [
     rule: 'R5',
     wrong: 'That the very same was made already is not told where something else is in doubt.',
     file: 'src/effects/guard.ts',
-    edits: [{ from: 'if (doubtful.length > 0 && made.length === 0) return', to: 'if (doubtful.length > 0) return' }],
+    edits: [{ from: 'if (doubtful.length === blockers.length) return', to: 'if (doubtful.length > 0) return' }],
     caughtBy: { file: 'test/elsewhere.test.ts', name: 'is asked about as what was made, not as what nobody knows' },
   },
   {
