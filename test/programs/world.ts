@@ -41,7 +41,8 @@ export class World {
   /** The process that took the lease last. */
   owner: Session | undefined
   requests = 0
-  #event = 0
+  /** From 1: 0 is never. */
+  #event = 1
   decisions = 0
   /** Answers to whether a call may be made. */
   answers = 0
