@@ -2,7 +2,7 @@
 import { generateText, stepCountIs, tool } from 'ai'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { createRunner, currentStep, defineAgent, memoryStore, type RunEvent, type RunnerOptions, type ToolPolicy } from '../src/index.ts'
+import { createRunner, currentStep, defineAgent, memoryStore, type RunEvent, type RunnerOptions, type SuspendReason, type ToolPolicy } from '../src/index.ts'
 import { writeMessage } from '../src/journal/message.ts'
 import type { Store } from '../src/journal/store.ts'
 import { later, mortal } from './support/crash.ts'
@@ -124,6 +124,16 @@ describe('killed between the effect and its record (C1)', () => {
     await runner.resume('r')
     await runner.resolve('r', '0/c:c1', 'skip')
     await expect(runner.resolve('r', '0/c:c1', 'rerun')).rejects.toMatchObject({ code: 'NOTHING_TO_RESOLVE' })
+  })
+
+  it('refuses a decision about the call of another run, which looks the same', async () => {
+    const { runner, refunds } = await killedAfterEffect()
+    const outcome = await runner.resume('r')
+    const [asked] = (outcome.status === 'suspended' ? outcome.reasons : []) as (SuspendReason & { type: 'in-doubt' })[]
+    const theirs = { ...asked!, calls: [{ ...asked!.calls![0]!, idempotencyKey: 'hf_of_another_run' }] }
+    await expect(runner.resolve('r', theirs, 'rerun')).rejects.toMatchObject({ code: 'NOTHING_TO_RESOLVE', message: expect.stringContaining('is another call now than the one that was asked about') })
+    await expect(runner.resolve('r', asked!, 'rerun', { resume: true })).resolves.toMatchObject({ status: 'completed' })
+    expect(refunds.calls).toBe(2)
   })
 
   it('refuses a decision about a step that does not wait, naming those that do', async () => {

@@ -39,7 +39,8 @@ export async function decide(store: Store, runId: string, asked: string | Waitin
   if (question.first.length > 0) throw nothingToResolve(runId, step, row.status, question.first)
   const advice = 'Look at what it waits for now'
   const known = typeof asked === 'string' ? (asOf === undefined ? undefined : lastReasons(entries.filter(({ seq }) => seq <= asOf)).find((reason) => reason.step === step)) : asked
-  if (known && (known.fingerprint !== question.fingerprint || known.tool !== question.effect.name)) {
+  const isOther = known?.calls?.some(({ step, idempotencyKey }) => idempotencyKey !== undefined && history.ledger.effects.get(step)?.idempotencyKey !== idempotencyKey)
+  if (known && (isOther || known.fingerprint !== question.fingerprint || known.tool !== question.effect.name)) {
     throw new HoldfastError('NOTHING_TO_RESOLVE', `step "${step}" of run "${runId}" is another call now than the one that was asked about`, { runId, step, advice })
   }
   const again = typeof asked === 'string'

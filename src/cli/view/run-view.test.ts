@@ -103,6 +103,12 @@ describe('the view of a run', () => {
     expect(view('running', [started(1)], { inbox: undefined, rowPatch: { inboxSeq: 2 } })).toMatchObject({ unread: 2, decisions: [] })
   })
 
+  it('that waits with what was not started tells what that is: a step of the handler, or a tool', () => {
+    const reason = (step: string) => ({ type: 'repeat', step, tool: 'pay', message: 'm', fingerprint: 'f', effects: ['0/c:a'] }) as const
+    const seen = view('suspended', [started(1), asked, began(REFUND), { type: 'suspended', reasons: [reason('b:x#0/0'), reason('2/c:b')], resumeAt: null }])
+    expect(seen.steps.filter(({ state }) => state === 'waiting').map(({ id, kind }) => [id, kind])).toEqual([['b:x#0/0', 'step'], ['2/c:b', 'tool']])
+  })
+
   it('that was settled by reconcile', () => {
     const seen = view('running', [started(1), asked, began(REFUND), started(2), { type: 'settled', step: '0/c:a', by: 'reconcile', settlement: { type: 'completed', outcome: value('ok') } }])
     expect(seen.settlements).toEqual([{ attempt: 2, step: '0/c:a', by: 'reconcile', as: 'completed' }])

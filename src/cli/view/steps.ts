@@ -1,7 +1,7 @@
 /** The steps of a run, each with where it stands and how it came there. */
 import type { ApprovalDecided, Decision, Entry, StepEnded, StepKind, StepRef, Superseded } from '../../journal/entry.ts'
 import { History } from '../../replay/history.ts'
-import { isWithin } from '../../replay/identity.ts'
+import { approvalOf, isCalled, isWithin } from '../../replay/identity.ts'
 import { ReplayCount } from './replays.ts'
 import { callView } from './waits.ts'
 import { answerOf, stateOf, whyOf, type Answer, type StepFacts, type StepState } from './step-state.ts'
@@ -158,6 +158,6 @@ export class StepLog {
 const NOT_STARTED = { input: null, idempotencyKey: null, startedAt: null, lostBefore: null } as const
 
 const notRecorded = (id: string, tool: string | null): StepView => ({
-  id, kind: tool === null ? null : 'tool', name: tool, state: 'waiting', why: null, answer: null, attempt: null,
+  id, kind: tool === null ? null : isCalled(id) || approvalOf(id) !== undefined ? 'tool' : 'step', name: tool, state: 'waiting', why: null, answer: null, attempt: null,
   replayedAtLeast: 0, replayedAtMost: 0, superseded: false, ...NOT_STARTED, tries: null, ms: null, inputTokens: null, outputTokens: null,
 })
