@@ -67,6 +67,34 @@ it.each<[string, string, string]>([
   expect((await cli('verify')).code).toBe(0)
 })
 
+it.each<[string, string]>([['no time', 'NULL'], ['the year 3000', '32503680000000']])('a run that was answered and is not due by its row, which says %s, is told by verify, and goes on by itself once it is salvaged', async (_, at) => {
+  await withRunner(async (runner) => {
+    await runner.run('a', null, { runId: 'r' }).catch(() => {})
+    await runner.resume('r')
+    await runner.resolve('r', 's:two:two#0', { result: 'told' })
+  })
+  expect((await cli('verify')).code).toBe(0)
+  sql(`UPDATE runs SET resume_at = ${at}`)
+  expect(await cli('verify')).toMatchObject({ code: 1, out: expect.stringMatching(/^r +run +row +the run's row says resumeAt/m) })
+  expect(await withRunner((runner) => runner.recover())).toEqual([])
+  expect(await cli('salvage', 'r')).toMatchObject({ code: 0 })
+  expect((await cli('verify')).code).toBe(0)
+  expect(await withRunner((runner) => runner.recover())).toEqual([{ runId: 'r', outcome: { status: 'completed', result: 'told' } }])
+})
+
+it.each<[string, string]>([['no time', 'NULL'], ['the year 3000', '32503680000000'], ['1970', '1']])('a run that waits for a time, of which its row says %s, is given it again by salvage', async (_, at) => {
+  const slow = defineAgent('slow', (run) => run.read('page', () => Promise.reject(Object.assign(new Error('slow down'), { status: 429, headers: { 'retry-after': '3600' } }))))
+  const runner = createRunner({ agents: [slow], store: sqliteStore(file), retry: { inlineWaitMs: 10 } })
+  const { resumeAt } = (await runner.run(slow, null, { runId: 'r' })) as { resumeAt: number }
+  await runner.close()
+  expect((await cli('verify')).code).toBe(0)
+  sql(`UPDATE runs SET resume_at = ${at}`)
+  expect(await cli('verify')).toMatchObject({ code: 1, out: expect.stringContaining(`the journal ${resumeAt}`) })
+  expect((await cli('salvage', 'r')).code).toBe(0)
+  expect((await cli('verify')).code).toBe(0)
+  expect(await withRunner((again) => again.get('r'))).toMatchObject({ status: 'suspended', resumeAt })
+})
+
 it.each([
   ['the number of an entry', `UPDATE journal SET seq = seq + ${BIG} WHERE seq = 5`, 'gap'],
   ['the run of an entry', `PRAGMA foreign_keys = OFF; UPDATE journal SET run = run + ${BIG} WHERE seq = 5`, 'gap'],

@@ -7,6 +7,7 @@ import { FORMAT, type ApprovalDecision, type Decision, type EffectRef, type Sett
 import { messageFault } from './schema.ts'
 import type { Secrets } from './secrets.ts'
 import type { InboxMessage } from './store.ts'
+import type { NewEntry } from './writer.ts'
 
 export type Message =
   | {
@@ -57,6 +58,12 @@ export function readMessage(runId: string, { seq, body }: InboxMessage): Message
 
 /** The newest message that a salvage has given up; 0: none has. Those up to it need not be there any more. */
 export const settledMessages = (entries: readonly Placed[]): number => entries.reduce((newest, { entry }) => (entry.type === 'salvaged' ? Math.max(newest, entry.inbox) : newest), 0)
+
+/** The message that an entry has taken in; 0: none. */
+export const takenSeq = (entry: NewEntry): number => (entry.type === 'decision' || entry.type === 'approval-decided' || entry.type === 'salvaged' ? (entry.inbox ?? 0) : entry.type === 'inbox-taken' ? entry.seq : 0)
+
+/** The same over a journal; 0: none. */
+export const newestTaken = (entries: readonly Placed[]): number => entries.reduce((newest, { entry }) => Math.max(newest, takenSeq(entry)), 0)
 
 /** Absent in format 1. */
 const formatOf = (message: unknown): number =>

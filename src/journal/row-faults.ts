@@ -1,10 +1,12 @@
 /** What is wrong with the row of a run. */
 import type { Entry } from './entry.ts'
+import type { Message } from './message.ts'
+import { resumeAtFault } from './resume-at.ts'
 import { NEWEST_TOKEN } from './schema.ts'
 import type { RunRow, RunStatus } from './store.ts'
 
-/** What the row of a run says besides its journal, and must not say otherwise: nothing protects it by a checksum. */
-export function rowFaults(row: RunRow, entries: readonly Entry[]): string[] {
+/** What the row of a run says besides its journal, and must not say otherwise: nothing protects it by a checksum. `unread`: the messages that the journal has not taken in. */
+export function rowFaults(row: RunRow, entries: readonly Entry[], unread: readonly Message[]): string[] {
   const [created] = entries
   if (created?.type !== 'run-created') return []
   const token = entries.reduce((newest, entry) => (entry.type === 'attempt-started' ? Math.max(newest, entry.token) : newest), 0)
@@ -24,6 +26,10 @@ export function rowFaults(row: RunRow, entries: readonly Entry[]): string[] {
   // Between its end and its row's an attempt may have died; the next one mends that.
   if (row.status === 'completed' || row.status === 'cancelled') differs('status', row.status, ended ?? 'not ended')
   if (row.status === 'failed' || row.status === 'suspended') differs('status', row.status, leftAs(entries))
+  if (row.status === 'suspended' && leftAs(entries) === 'suspended') {
+    const resumeIs = resumeAtFault(row, entries, unread)
+    if (resumeIs !== undefined) faults.push(resumeIs)
+  }
   if (row.owner !== null && !isOwner(row.owner)) faults.push(`the run's row names an owner that is none: ${JSON.stringify(row.owner.slice(0, 60))}; until its lease ends the run counts as driven`)
   if (!isLease(row)) faults.push(`the run's row says that its lease ends in the year ${yearOf(row.leaseUntil)}; until then the run counts as driven`)
   return faults

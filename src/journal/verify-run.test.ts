@@ -112,6 +112,37 @@ describe('verifyRun', () => {
     expect(says([created, started, step, failed, { ...started, attempt: 2 } as Entry], 'failed')).toEqual([])
   })
 
+  describe('the time at which a suspended run goes on', () => {
+    const created = ENTRIES[0]!
+    const AT = created.at + 1
+    const left = (resumeAt: number | null, type: 'aborted' | 'draining' = 'draining'): Entry => ({ type: 'suspended', at: AT, reasons: [{ type, message: 'm' }], resumeAt })
+    const [decision, , , , approval, , , , late] = INBOX.map(({ body }) => body) as [string, string, string, string, string, string, string, string, string]
+    const says = (resumeAt: number | null, end: Entry, ...bodies: string[]): unknown[] =>
+      found(chained([created, end]), { status: 'suspended', resumeAt, updatedAt: AT + 10, token: 0, lastSeq: 2, inboxSeq: bodies.length }, bodies.map((body, i) => ({ seq: i + 1, body }))).map((finding) => (finding as unknown[])[2])
+
+    it('is that of the journal, or any at which somebody may have made it due', () => {
+      for (const until of [null, AT, AT + 1_000]) for (const resumeAt of [until, AT + 5]) expect(says(resumeAt, left(until))).toEqual([])
+      for (const resumeAt of [1, 32_503_680_000_000]) expect(says(resumeAt, left(null))).toEqual([`the run's row says resumeAt ${resumeAt}, the journal null`])
+      expect(says(null, left(AT + 1_000))).toEqual([`the run's row says resumeAt null, the journal ${AT + 1_000}`])
+    })
+
+    it('has come where somebody has answered, but for a run that its caller stopped, and for a late result, which need not wake it', () => {
+      for (const body of [decision, approval]) {
+        for (const [until, resumeAt] of [[null, null], [AT + 1_000, AT + 1_000], [null, AT + 11]] as const) {
+          expect(says(resumeAt, left(until), body)).toEqual([`the run's row says resumeAt ${resumeAt}, and somebody has answered: the run can go on at once`])
+        }
+        expect(says(AT + 10, left(null), body)).toEqual([])
+        expect(says(null, left(null, 'aborted'), body)).toEqual([])
+      }
+      expect(says(null, left(null), late)).toEqual([])
+      expect(says(AT + 11, left(null), late)).toHaveLength(1)
+    })
+
+    it('is looked at of no run that does not wait', () => {
+      expect(found(ROWS, { resumeAt: 1 })).toEqual([])
+    })
+  })
+
   it.each<[string, InboxMessage[], unknown[]]>([
     ['that is not JSON', INBOX.with(1, { seq: 2, body: '{"type":' }), [[2, 'inbox', expect.stringContaining('it is not JSON')]]],
     ['of no type', INBOX.with(1, { seq: 2, body: writeMessage('r1', { type: 'hello' } as unknown as Message) }), [[2, 'inbox', expect.stringContaining('type is "hello"')]]],

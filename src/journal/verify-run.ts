@@ -1,7 +1,7 @@
 /** Everything that is wrong with a run, from what its store gives. Pure. */
 import { HoldfastError, withoutAdvice } from '../errors.ts'
 import { type FaultType, type Placed, readLink, START, type Tip } from './chain.ts'
-import { readMessage, settledMessages } from './message.ts'
+import { newestTaken, readMessage, settledMessages, type Message } from './message.ts'
 import { rowFaults } from './row-faults.ts'
 import type { InboxMessage, RunRow, StoredEntry } from './store.ts'
 import { repeatedStep } from './step-id.ts'
@@ -79,7 +79,9 @@ export function verifyRun(row: RunRow | UnreadableRow, stored: readonly (Opened<
   if ('fault' in row) found(null, 'store', row.fault)
   else {
     if (tip.seq < Math.max(1, row.lastSeq)) found(tip.seq + 1, 'missing', `the journal ${tip.seq === 0 ? 'has no entry' : `ends at entry ${tip.seq}`}, it had ${Math.max(1, row.lastSeq)}`)
-    if (findings.length === 0) for (const message of rowFaults(row, entries.map(({ entry }) => entry))) found(null, 'row', message)
+    // What came in after the row was read has not changed it.
+    const unread = inbox.flatMap((message) => (message.seq > newestTaken(entries) && message.seq <= row.inboxSeq ? (messageIn(runId, message) ?? []) : []))
+    if (findings.length === 0) for (const message of rowFaults(row, entries.map(({ entry }) => entry), unread)) found(null, 'row', message)
   }
   const settled = settledMessages(entries)
   // What is hidden may say that they are settled.
@@ -99,6 +101,10 @@ export function verifyRun(row: RunRow | UnreadableRow, stored: readonly (Opened<
   if (ends > row.inboxSeq) found(null, 'row', `the run's row knows of ${row.inboxSeq} messages, its inbox has ${ends}`)
   if (ends < row.inboxSeq) found(ends + 1, 'inbox', `the inbox ends at message ${ends}, it had ${row.inboxSeq}`)
   return findings
+}
+
+function messageIn(runId: string, message: Opened<InboxMessage> | Unopened): Message | undefined {
+  return 'fault' in message || messageFaultOf(runId, message) !== undefined ? undefined : readMessage(runId, message)
 }
 
 function messageFaultOf(runId: string, message: InboxMessage): string | undefined {

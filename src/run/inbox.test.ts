@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import type { Entry, Settlement, StepRef } from '../journal/entry.ts'
-import { writeMessage } from '../journal/message.ts'
+import { takenSeq, writeMessage } from '../journal/message.ts'
 import { History } from '../replay/history.ts'
-import { entriesOf, takenSeq, type Message } from './inbox.ts'
+import { entriesOf, type Message } from './inbox.ts'
 
 const effect = { name: 'refund', key: '' }
 const step: StepRef = { id: '0', branch: '', kind: 'tool', name: 'refund' }

@@ -1,5 +1,4 @@
 /** What others send to a run, and how its owner takes it into the journal (R9). */
-import type { Placed } from '../journal/chain.ts'
 import type { Settlement } from '../journal/entry.ts'
 import { readMessage } from '../journal/message.ts'
 import type { InboxMessage } from '../journal/store.ts'
@@ -34,9 +33,3 @@ export function entriesOf(runId: string, sent: InboxMessage, history: History, s
 /** That it happened counts also after the outside world said that it did not. */
 const isNews = (effect: Effect, settlement: Settlement): boolean =>
   isInDoubt(effect, () => false) || (effect.state === 'not-done' && settlement.type === 'completed')
-
-/** The message that an entry has taken in; 0: none. */
-export const takenSeq = (entry: NewEntry): number => (entry.type === 'decision' || entry.type === 'approval-decided' || entry.type === 'salvaged' ? (entry.inbox ?? 0) : entry.type === 'inbox-taken' ? entry.seq : 0)
-
-/** The same over a journal; 0: none. */
-export const newestTaken = (entries: readonly Placed[]): number => entries.reduce((newest, { entry }) => Math.max(newest, takenSeq(entry)), 0)

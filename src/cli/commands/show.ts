@@ -1,7 +1,7 @@
 /** `holdfast show` */
+import { newestTaken } from '../../journal/message.ts'
 import { ownership } from '../../run/lease.ts'
 import { describeOwner } from '../../run/owner.ts'
-import { takenSeq } from '../../run/inbox.ts'
 import { JSON_OPTION, HELP_OPTION, MODULE_OPTION, STORE_OPTION, type Command } from '../command.ts'
 import { placeOf } from '../drive.ts'
 import { EXIT } from '../exit-code.ts'
@@ -32,7 +32,7 @@ export const show: Command = {
         return EXIT.done
       }
       const owned = ownership(row, io.now())
-      const taken = entries.reduce((newest, { entry }) => Math.max(newest, takenSeq(entry)), 0)
+      const taken = newestTaken(entries)
       const view = runView({
         row,
         entries,

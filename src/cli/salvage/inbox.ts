@@ -1,15 +1,16 @@
 /** What of a damaged run's inbox counts on. Pure. */
 import { HoldfastError } from '../../errors.ts'
 import type { Placed } from '../../journal/chain.ts'
-import { readMessage, settledMessages } from '../../journal/message.ts'
+import { newestTaken, readMessage, settledMessages, type Message } from '../../journal/message.ts'
 import type { RecordReader } from '../../journal/store.ts'
-import { newestTaken } from '../../run/inbox.ts'
 import type { RunRecord } from '../../stores/sqlite.ts'
 import { countIn } from './count.ts'
 
 export interface HeldInbox {
   /** Its rows as they are to stand. Those that are given up go, and with them what they have answered: it can be answered anew. */
   readonly rows: RunRecord['inbox']
+  /** Those of them that the journal has not taken in. */
+  readonly unread: readonly Message[]
   /** `seq` of the newest message. */
   readonly newest: number
   /** Messages up to this one are given up; undefined: none is. */
@@ -38,31 +39,44 @@ export function holdingInbox(runId: string, { seen, copy, entries, reader, isLos
   // Where the row knows of fewer than there are, it is the row that is wrong; where there is none, they are all.
   const known = Math.max(countIn(seen.row?.['inbox_seq']) ?? 0, ...seen.inbox.map(({ seq }) => countIn(seq) ?? 0), ...(seen.row ? [] : [taken]))
   const newest = Math.max(known, taken)
-  const rows = new Map<number, Row>()
-  for (const row of seen.inbox) if (isWhole(runId, row, reader)) rows.set(row['seq'] as number, row)
-  const own = rows.size
-  for (const row of copy?.inbox ?? []) {
-    if (isWhole(runId, row, reader) && (row['seq'] as number) <= known && !rows.has(row['seq'] as number)) rows.set(row['seq'] as number, row)
+  const whole = new Map<number, Whole>()
+  for (const row of seen.inbox) {
+    const found = wholeOf(runId, row, reader)
+    if (found) whole.set(found.seq, found)
   }
-  const within = (after: number, until: number): Row[] => [...rows.values()].filter((row) => (row['seq'] as number) > after && (row['seq'] as number) <= until).sort((a, b) => (a['seq'] as number) - (b['seq'] as number))
-  const unread = within(taken, newest)
-  const fromCopy = rows.size - own
-  if (isLost || taken > known || unread.length !== newest - taken) return { rows: [], newest, upTo: newest, fromCopy: 0, isChanged: true }
+  const own = whole.size
+  for (const row of copy?.inbox ?? []) {
+    const found = wholeOf(runId, row, reader)
+    if (found && found.seq <= known && !whole.has(found.seq)) whole.set(found.seq, found)
+  }
+  const within = (after: number, until: number): Whole[] => [...whole.values()].filter(({ seq }) => seq > after && seq <= until).sort((a, b) => a.seq - b.seq)
+  const kept = within(taken, newest)
+  const unread = kept.map(({ message }) => message)
+  const fromCopy = whole.size - own
+  if (isLost || taken > known || kept.length !== newest - taken) return { rows: [], unread: [], newest, upTo: newest, fromCopy: 0, isChanged: true }
   const counting = within(settled, newest)
-  if (counting.length === newest - settled && (fromCopy > 0 || seen.inbox.length === counting.length)) return { rows: counting, newest, upTo: undefined, fromCopy, isChanged: fromCopy > 0 }
-  return { rows: unread, newest, upTo: taken, fromCopy, isChanged: true }
+  if (counting.length === newest - settled && (fromCopy > 0 || seen.inbox.length === counting.length)) return { rows: rowsOf(counting), unread, newest, upTo: undefined, fromCopy, isChanged: fromCopy > 0 }
+  return { rows: rowsOf(kept), unread, newest, upTo: taken, fromCopy, isChanged: true }
 }
 
 type Row = RunRecord['inbox'][number]
 
-function isWhole(runId: string, { seq, body }: Row, reader: RecordReader | undefined): boolean {
-  const number = countIn(seq)
-  if (number === undefined || number < 1 || typeof body !== 'string') return false
+interface Whole {
+  readonly seq: number
+  readonly row: Row
+  readonly message: Message
+}
+
+const rowsOf = (whole: readonly Whole[]): Row[] => whole.map(({ row }) => row)
+
+function wholeOf(runId: string, row: Row, reader: RecordReader | undefined): Whole | undefined {
+  const { seq: number, body } = row
+  const seq = countIn(number)
+  if (seq === undefined || seq < 1 || typeof body !== 'string') return undefined
   try {
-    readMessage(runId, reader ? reader.message(runId, { seq: number, body }) : { seq: number, body })
-    return true
+    return { seq, row, message: readMessage(runId, reader ? reader.message(runId, { seq, body }) : { seq, body }) }
   } catch (error) {
-    if (HoldfastError.isInstance(error) && error.code === 'STORE_CORRUPT') return false
+    if (HoldfastError.isInstance(error) && error.code === 'STORE_CORRUPT') return undefined
     throw error
   }
 }

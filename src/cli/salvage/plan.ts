@@ -3,6 +3,7 @@ import { HoldfastError } from '../../errors.ts'
 import { link } from '../../journal/chain.ts'
 import type { Entry, RunCreated } from '../../journal/entry.ts'
 import { settledMessages } from '../../journal/message.ts'
+import { resumeAtOf } from '../../journal/resume-at.ts'
 import { isLease, rowFaults, tokenFault } from '../../journal/row-faults.ts'
 import { holdingOf } from '../../journal/salvage.ts'
 import type { RecordReader, RunRow, RunStatus, StoredEntry } from '../../journal/store.ts'
@@ -56,7 +57,7 @@ export function planOf(runId: string, seen: RunRecord, { copy, now, reader, seal
   const had = Math.max(countIn(seen.row?.['last_seq']) ?? 0, stored.at(-1)?.seq ?? 0)
   const lost = had > holds
   const inbox = holdingInbox(runId, { seen, copy, entries: holding.entries, reader, isLost: lost })
-  const isRowRight = seen.readable?.runId === runId && seen.readable.inboxSeq === inbox.newest && rowFaults(seen.readable, entries).length === 0
+  const isRowRight = seen.readable?.runId === runId && seen.readable.inboxSeq === inbox.newest && rowFaults(seen.readable, entries, inbox.unread).length === 0
   // Under numbers that no entry has, or twice.
   const isMore = !lost && seen.journal.length > holds - holding.fromCopy
   if (!inbox.isChanged && !isMore && !seen.isTorn && holding.fromCopy === 0 && isRowRight) return undefined
@@ -69,21 +70,23 @@ export function planOf(runId: string, seen: RunRecord, { copy, now, reader, seal
   const status = left === 'completed' || left === 'cancelled' || !isTold ? left : 'suspended'
   return {
     holds, had, fromCopy: holding.fromCopy, messagesFromCopy: inbox.fromCopy, fault, lost, isTorn: seen.isTorn, status,
-    replacement: (name) => ({
-      seen,
-      entries: isTold
-        ? [...holding.rows, seal(link(holding.tip, { type: 'salvaged', at: now, fault: fault ?? 'row', had, inbox: inbox.upTo ?? settledMessages(holding.entries), token: newestToken, copy: name }))]
-        : holding.rows,
-      inbox: inbox.rows,
-      status,
-      agent: created.agent,
-      threadId: created.threadId ?? null,
-      createdAt: created.at,
-      // Whoever drove it last, and does not know of this, writes no more.
-      token: newestToken + 1,
-      inboxSeq: inbox.newest,
-      now,
-    }),
+    replacement: (name) => {
+      const added: Entry[] = isTold ? [{ type: 'salvaged', at: now, fault: fault ?? 'row', had, inbox: inbox.upTo ?? settledMessages(holding.entries), token: newestToken, copy: name }] : []
+      return {
+        seen,
+        entries: [...holding.rows, ...added.map((entry) => seal(link(holding.tip, entry)))],
+        inbox: inbox.rows,
+        status,
+        agent: created.agent,
+        threadId: created.threadId ?? null,
+        createdAt: created.at,
+        resumeAt: status === 'suspended' ? resumeAtOf([...entries, ...added], inbox.unread, now) : null,
+        // Whoever drove it last, and does not know of this, writes no more.
+        token: newestToken + 1,
+        inboxSeq: inbox.newest,
+        now,
+      }
+    },
   }
 }
 

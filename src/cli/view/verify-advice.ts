@@ -11,7 +11,7 @@ const ADVICE: Readonly<Record<Kind, string>> = {
   'format': 'format: a newer build wrote it: update holdfast here; it does not say that anything is damaged.',
   'encrypted': KEYS,
   'not-encrypted': 'not-encrypted: a store is kept in one way: use it without HOLDFAST_KEYS, or begin another file for the encrypted runs, and drive those in the clear to their end in this one.',
-  'row': 'row: a run is driven by its journal; what its row says otherwise shows in lists, and is put right when the run is driven, by `holdfast salvage ID`, or from a copy.',
+  'row': 'row: a run is driven by its journal; what its row says otherwise shows in lists, or keeps it from going on by itself, and is put right when the run is driven, by `holdfast salvage ID`, or from a copy.',
   'gap': RESTORE, 'missing': RESTORE, 'checksum': RESTORE, 'not-an-entry': RESTORE, 'schema': RESTORE, 'codec': RESTORE, 'other-run': RESTORE,
   'inbox': RESTORE, 'store': RESTORE, 'file': FILE,
 }

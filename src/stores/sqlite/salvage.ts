@@ -56,6 +56,7 @@ export interface Replacement {
   readonly agent: string
   readonly threadId: string | null
   readonly createdAt: number
+  readonly resumeAt: number | null
   readonly token: number
   readonly inboxSeq: number
   /** The indexes are made anew first: something is wrong with them, or with pages. */
@@ -91,7 +92,7 @@ export async function sqliteReplaceRun(path: string, runId: string, replacement:
 }
 
 function replaceRun(open: Connection, runId: string, replacement: Replacement, { isReindexed, isLeft }: { readonly isReindexed: boolean; readonly isLeft: boolean }): void {
-  const { seen, entries, inbox, status, agent, threadId, createdAt, token, inboxSeq, now } = replacement
+  const { seen, entries, inbox, status, agent, threadId, createdAt, resumeAt, token, inboxSeq, now } = replacement
   // Whoever writes to a run changes its row. What may be unreadable is not looked at in here.
   const rowKey = keyOfRow(seen)
   const [row] = rowsOf(open.sql('SELECT * FROM runs WHERE key = ?'), rowKey)
@@ -105,8 +106,8 @@ function replaceRun(open: Connection, runId: string, replacement: Replacement, {
   // The same key, where it can be read.
   const key = typeof seen.key === 'number' && !isLeft ? seen.key : freeKey(open)
   open.sql(`
-    INSERT INTO runs (key, run_id, status, agent, thread_id, created_at, updated_at, resume_at, token, owner, lease_until, last_seq, inbox_seq) VALUES (?, ?, ?, ?, ?, ?, ?, NULL, ?, NULL, 0, ?, ?)
-  `).run(key, toBytes(runId), status, toBytes(agent), threadId === null ? null : toBytes(threadId), createdAt, now, token, entries.length, inboxSeq)
+    INSERT INTO runs (key, run_id, status, agent, thread_id, created_at, updated_at, resume_at, token, owner, lease_until, last_seq, inbox_seq) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, 0, ?, ?)
+  `).run(key, toBytes(runId), status, toBytes(agent), threadId === null ? null : toBytes(threadId), createdAt, now, resumeAt, token, entries.length, inboxSeq)
   insertEntries(open, key, entries)
   for (const { seq, question, body } of inbox) open.sql('INSERT INTO inbox (run, seq, question, body) VALUES (?, ?, ?, ?)').run(key, seq as number, question as Uint8Array | null, body as string)
 }
