@@ -26,12 +26,13 @@ export function rowFaults(row: RunRow, entries: readonly Entry[], unread: readon
   // Between its end and its row's an attempt may have died; the next one mends that.
   if (row.status === 'completed' || row.status === 'cancelled') differs('status', row.status, ended ?? 'not ended')
   if (row.status === 'failed' || row.status === 'suspended') differs('status', row.status, leftAs(entries))
-  if (row.status === 'suspended' && leftAs(entries) === 'suspended') {
+  if (!isTime(row.updatedAt)) faults.push(`the run's row says updatedAt ${row.updatedAt}, which is no time that there was`)
+  else if (row.status === 'suspended' && leftAs(entries) === 'suspended') {
     const resumeIs = resumeAtFault(row, entries, unread)
     if (resumeIs !== undefined) faults.push(resumeIs)
   }
   if (row.owner !== null && !isOwner(row.owner)) faults.push(`the run's row names an owner that is none: ${JSON.stringify(row.owner.slice(0, 60))}; until its lease ends the run counts as driven`)
-  if (!isLease(row)) faults.push(`the run's row says that its lease ends in the year ${yearOf(row.leaseUntil)}; until then the run counts as driven`)
+  if (isTime(row.updatedAt) && !isLease(row)) faults.push(`the run's row says that its lease ends in the year ${yearOf(row.leaseUntil)}; until then the run counts as driven`)
   return faults
 }
 
@@ -50,6 +51,9 @@ function leftAs(entries: readonly Entry[]): RunStatus {
 
 /** Far beyond what anybody gives: it is renewed while its owner lives. */
 const LONGEST_LEASE_MS = 366 * 24 * 3_600_000
+
+/** Whether a clock has given that time. */
+const isTime = (at: number): boolean => at >= 0 && !Number.isNaN(new Date(at).getTime())
 
 /** Whether a lease may end then. */
 export const isLease = ({ leaseUntil, updatedAt }: Pick<RunRow, 'leaseUntil' | 'updatedAt'>): boolean => leaseUntil - updatedAt <= LONGEST_LEASE_MS

@@ -96,6 +96,7 @@ describe('verifyRun', () => {
     ['token that nothing can follow', { token: 2 ** 53 - 1 }, `the run's row says token 9007199254740991, which no attempt can raise`],
     ['token below zero', { token: -1 }, `the run's row says token -1, which no attempt can raise`],
     ['failure', { status: 'failed' }, `the run's row says status "failed", the journal "completed"`],
+    ['change, at no time,', { updatedAt: -1 }, `the run's row says updatedAt -1, which is no time that there was`],
     ['wait', { status: 'suspended' }, `the run's row says status "suspended", the journal "completed"`],
   ])('finds a row that says another %s than the journal', (_, row, message) => {
     expect(found(ROWS, row)).toEqual([[null, 'row', message]])
