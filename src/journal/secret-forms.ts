@@ -96,8 +96,11 @@ const formsOf = (...encodings: readonly Encoding[]): SecretForm[] => encodings.m
 
 /** What the text of a URL or RegExp may hold of another value too, the safest first: percent escapes are right in each part of a URL. */
 export const FITTING: Readonly<Record<TextOf, readonly SecretForm[]>> = {
-  text: [], URL: [{ encoding: '', wrappings: [URI] }, ...formsOf('user', 'path', 'query')], RegExp: formsOf('regexp', 'regexpx', 'escape', 'source'),
+  text: formsOf(''), URL: [{ encoding: '', wrappings: [URI] }, ...formsOf('user', 'path', 'query')], RegExp: formsOf('regexp', 'regexpx', 'escape', 'source'),
 }
+
+/** The same in so many URLs, each in a part of the one around it. */
+export const inUrls = (urls: number): readonly SecretForm[] => (urls === 1 ? FITTING.URL : [{ encoding: '', wrappings: Array.from({ length: urls }, () => URI) }])
 
 /** A value so that it changes least in what stands around it: to try where it makes no URL, or no RegExp, otherwise. A `-` may stand between brackets. */
 export const writtenSafely = (value: string, of: TextOf): string => (of === 'text' ? value : of === 'URL' ? encodeURIComponent(value) : ENCODE.regexpx(value))

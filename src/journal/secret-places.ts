@@ -1,5 +1,5 @@
 /** Where secrets stand in a text, and in which form. */
-import { DEEPEST, type Encoding, ENCODINGS, FITTING, kindOf, readBy, type Reader, READERS, type SecretForm, type TextOf, wrappingsOf, written } from './secret-forms.ts'
+import { DEEPEST, type Encoding, ENCODINGS, FITTING, inUrls, kindOf, readBy, type Reader, READERS, type SecretForm, type TextOf, wrappingsOf, written } from './secret-forms.ts'
 
 /** A text as it is, or with its escapes read, again and again. */
 export interface ReadText {
@@ -87,13 +87,14 @@ function merged(found: readonly Stands[]): Stands[] {
  *
  * @param text All of it, also where it begins in another.
  * @param depth In how many JSON texts it stands.
+ * @param urls In how many URLs within them.
  */
-export function formOf({ readings }: Stands, value: string, text: string, of: TextOf, depth: number): SecretForm {
-  const fitting = FITTING[of].find((form) => written(value, form) === text)
-  if (fitting !== undefined) return fitting
-  // What reads the same in a text and in JSON now need not do so under another value.
-  const inJson: SecretForm = { encoding: '', wrappings: wrappingsOf(text, Array.from({ length: Math.min(depth, DEEPEST.json) }, () => 'json')) }
-  if (of === 'text' && written(value, inJson) === text) return inJson
+export function formOf({ readings }: Stands, value: string, text: string, of: TextOf, depth: number, urls: number): SecretForm {
+  // What reads the same in a text, in a URL and in JSON now need not do so under another value.
+  const inJson = wrappingsOf(text, Array.from({ length: Math.min(depth, DEEPEST.json) }, () => 'json'))
+  const fitting = [...(urls > 0 ? inUrls(urls) : []), ...FITTING[of]].map((form): SecretForm => ({ ...form, wrappings: [...form.wrappings, ...inJson] }))
+  const fits = fitting.find((form) => written(value, form) === text)
+  if (fits !== undefined) return fits
   const forms = readings.map(({ encoding, readers }): SecretForm => ({ encoding, wrappings: wrappingsOf(text, readers) }))
   return forms.toSorted((a, b) => rankOf(a, of, depth) - rankOf(b, of, depth))[0]!
 }

@@ -7,6 +7,7 @@ import { isPattern } from './flat-part.ts'
 import { asTexts, changeData, changeTexts, type Change } from './record-data.ts'
 import { depths, inJson, unescaped } from './json-escapes.ts'
 import { type Encoding, encodedAs, ENCODINGS, formNamed, nameOfForm, type SecretForm, type TextOf, written, writtenSafely } from './secret-forms.ts'
+import { urlsAround } from './urls-around.ts'
 import { covering, formOf, readingsOf, type Stands } from './secret-places.ts'
 
 /** Shorter ones occur by chance, or can be guessed from what is left around them. */
@@ -129,7 +130,9 @@ export class Secrets {
     const depth = of === 'text' ? depths(text) : () => 0
     return replaced(text, found, (stands) => {
       const whole = text.slice(stands.start - (stands.from ?? 0), stands.end)
-      const form = nameOfForm({ ...formOf(stands, this.#values.get(stands.name)!, whole, of, depth(stands.start)), ...(stands.from !== undefined && { from: stands.from }) })
+      const inJson = depth(stands.start)
+      const urls = of === 'text' ? urlsAround(text, stands.end - whole.length, stands.end, inJson) : 0
+      const form = nameOfForm({ ...formOf(stands, this.#values.get(stands.name)!, whole, of, inJson, urls), ...(stands.from !== undefined && { from: stands.from }) })
       return `${opening}${stands.name}${form === '' ? '' : `|${form}`}${CLOSING}`
     })
   }
