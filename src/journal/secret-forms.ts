@@ -2,6 +2,7 @@
 import { Buffer } from 'node:buffer'
 import { spellingOf, unescaped, writtenAs } from './json-escapes.ts'
 import type { Unescaped } from './escapes.ts'
+import { patternSpellingOf, patternWrittenAs, unescapedPattern } from './pattern-escapes.ts'
 import { unescapedForm, unescapedUri, uriSpellingOf, uriWrittenAs } from './uri-escapes.ts'
 
 /**
@@ -11,9 +12,9 @@ import { unescapedForm, unescapedUri, uriSpellingOf, uriWrittenAs } from './uri-
  */
 export type Encoding = '' | 'user' | 'path' | 'query' | 'form' | 'regexp' | 'regexpx' | 'escape' | 'source' | 'base64' | 'base64url' | 'base64raw' | 'base64urlpad'
 
-/** What the text was put into: JSON text, or a URL with percent escapes; `codes` say how that is written ({@link spellingOf}, {@link uriSpellingOf}). */
+/** What the text was put into: JSON text, a URL with percent escapes, a RegExp; `codes` say how that is written ({@link spellingOf}, {@link uriSpellingOf}, {@link patternSpellingOf}). */
 export interface Wrapping {
-  readonly by: 'json' | 'uri'
+  readonly by: 'json' | 'uri' | 'pattern'
   readonly codes: string
 }
 
@@ -25,15 +26,15 @@ export interface SecretForm {
   readonly from?: number
 }
 
-/** How a text is read, to find out what is inside of it. `form`: as `uri`, with `+` for a space. */
-export type Reader = 'json' | 'uri' | 'form'
+/** How a text is read, to find out what is inside of it. `form`: as `uri`, with `+` for a space. `pattern`: the innermost, if it is one. */
+export type Reader = 'json' | 'uri' | 'form' | 'pattern'
 
 /** Deeper inside of each other nobody writes texts of a kind. */
-export const DEEPEST = { json: 3, uri: 3 } as const
+export const DEEPEST = { json: 3, uri: 3, pattern: 1 } as const
 
-const READ: Readonly<Record<Reader, (source: string) => Unescaped | undefined>> = { json: unescaped, uri: unescapedUri, form: unescapedForm }
+const READ: Readonly<Record<Reader, (source: string) => Unescaped | undefined>> = { json: unescaped, uri: unescapedUri, form: unescapedForm, pattern: unescapedPattern }
 export const READERS = Object.keys(READ) as Reader[]
-export const kindOf = (reader: Reader): Wrapping['by'] => (reader === 'json' ? 'json' : 'uri')
+export const kindOf = (reader: Reader): Wrapping['by'] => (reader === 'form' ? 'uri' : reader)
 
 /** Undefined: there is nothing to be read so in it. */
 export const readBy = (reader: Reader, source: string): Unescaped | undefined => READ[reader](source)
@@ -43,8 +44,11 @@ export function wrappingsOf(source: string, [outer, ...inner]: readonly Reader[]
   if (outer === undefined) return []
   const { text, origin } = readBy(outer, source) ?? { text: source, origin: (at: number): number => at }
   const by = kindOf(outer)
-  return [...wrappingsOf(text, inner), { by, codes: by === 'json' ? spellingOf(text, source, origin) : uriSpellingOf(text, source, origin) }]
+  return [...wrappingsOf(text, inner), { by, codes: SPELLING[by](text, source, origin) }]
 }
+
+const SPELLING = { json: spellingOf, uri: uriSpellingOf, pattern: patternSpellingOf } as const
+const WRITE = { json: writtenAs, uri: uriWrittenAs, pattern: patternWrittenAs } as const
 
 const ENCODE: Readonly<Record<Encoding, (value: string) => string>> = {
   '': (value) => value,
@@ -111,7 +115,7 @@ export const encodedAs = (value: string, encoding: Encoding): string => ENCODE[e
 
 /** The secret in that form, all of it. */
 export const written = (value: string, { encoding, wrappings }: SecretForm): string =>
-  wrappings.reduce((text, { by, codes }) => (by === 'json' ? writtenAs(text, codes) : uriWrittenAs(text, codes)), ENCODE[encoding](value))
+  wrappings.reduce((text, { by, codes }) => WRITE[by](text, codes), ENCODE[encoding](value))
 
 /** The form as a placeholder names it: `json2_s3_`, `base64-json`, `uri_L-json-from8`; '' for the value itself. */
 export function nameOfForm({ encoding, wrappings, from }: SecretForm): string {
@@ -129,11 +133,13 @@ function nameOfGroup(group: readonly Wrapping[]): string {
   return `${group[0]!.by}${group.length === 1 ? '' : group.length}${codes.join('')}`
 }
 
-const CODES = { json: String.raw`(?:[uUsr]\d+|m\d+x\d+)*`, uri: String.raw`[LPAN]*(?:[RE][0-9a-f]{2})*(?:[rpul]\d+|m\d+x\d+)*` } as const
+const CODES = { json: String.raw`(?:[uUsr]\d+|m\d+x\d+)*`, uri: String.raw`[LPAN]*(?:[RE][0-9a-f]{2})*(?:[rpul]\d+|m\d+x\d+)*`, pattern: String.raw`(?:[RE][0-9a-f]{4})*(?:[re]\d+)*` } as const
 const GROUP = {
   json: new RegExp(`^json([2-${DEEPEST.json}]?)((?:_${CODES.json})*)$`),
   uri: new RegExp(`^uri([2-${DEEPEST.uri}]?)((?:_${CODES.uri})*)$`),
+  pattern: new RegExp(`^pattern()((?:_${CODES.pattern})?)$`),
 } as const
+const KINDS = Object.keys(GROUP) as Wrapping['by'][]
 const FROM = /^from([1-9]\d*)$/
 
 /** Undefined: it is the name of none. */
@@ -147,7 +153,7 @@ export function formNamed(name: string): SecretForm | undefined {
 }
 
 function groupNamed(name: string): Wrapping[] {
-  const by = name.startsWith('json') ? 'json' : 'uri'
+  const by = KINDS.find((kind) => name.startsWith(kind)) ?? 'uri'
   const [, depth, codes = ''] = GROUP[by].exec(name) ?? []
   if (depth === undefined) return []
   return codes === '' ? Array.from({ length: Number(depth || 1) }, () => ({ by, codes })) : codes.slice(1).split('_').map((each) => ({ by, codes: each }))

@@ -18,12 +18,14 @@ export function* readingsOf(text: string, hasSpace: boolean): Generator<ReadText
 function* furtherReadings(reading: ReadText, hasSpace: boolean, seen: Set<string>): Generator<ReadText> {
   yield reading
   const { text, readers, origin } = reading
+  if (readers.at(-1) === 'pattern') return
   for (const reader of READERS) {
     const kind = kindOf(reader)
     if ((reader === 'form' && !hasSpace) || readers.filter((each) => kindOf(each) === kind).length >= DEEPEST[kind]) continue
     const inner = readBy(reader, text)
-    if (!inner || seen.has(inner.text)) continue
-    seen.add(inner.text)
+    // The source of a RegExp that is read as JSON first, by chance, must not hide that it is one.
+    if (!inner || (reader !== 'pattern' && seen.has(inner.text))) continue
+    if (reader !== 'pattern') seen.add(inner.text)
     yield* furtherReadings({ text: inner.text, readers: [...readers, reader], origin: (at) => origin(inner.origin(at)) }, hasSpace, seen)
   }
 }
@@ -111,5 +113,5 @@ function rankOf({ encoding, wrappings }: SecretForm, of: TextOf, depth: number):
   const far = level === depth ? 0 : level + 1
   // JSON text in a URL: where it can be read otherwise, it is by chance.
   const isOdd = inside.some(({ by }) => by === 'json')
-  return how + 100 * far + (isOdd ? 500 : 0) + 1000 * (PATTERNS.includes(encoding) === (of === 'RegExp') ? 0 : 1)
+  return how + 100 * far + (isOdd ? 500 : 0) + 1000 * ((PATTERNS.includes(encoding) || wrappings[0]?.by === 'pattern') === (of === 'RegExp') ? 0 : 1)
 }
