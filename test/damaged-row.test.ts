@@ -45,7 +45,7 @@ it.each(['9007199254740991', '-1'])('a fencing token that no attempt can raise (
   expect((await runner.list()).map(({ runId, token: stands }) => [runId, runId === 'bad' ? String(stands) : ''])).toEqual(expect.arrayContaining([['bad', token], ['good', '']]))
 })
 
-it.each(['token = 9007199254740992', 'updated_at = 9223372036854775807'])('a row that cannot be read is told by recover and by a worker, and the other run is driven (%s)', async (set) => {
+it.each(['token = 9007199254740992', `status = 'suspendee'`, `status = ''`, `status = 'zzz'`, 'updated_at = 9223372036854775807'])('a row that cannot be read is told by recover and by a worker, and the other run is driven (%s)', async (set) => {
   const once = await withDamage(set)
   expect((await once.recover()).toSorted((a, b) => (a.runId < b.runId ? -1 : 1))).toEqual([bad, good])
   const worker = await withDamage(set)

@@ -96,7 +96,7 @@ export interface RunFilter {
   readonly dueBy?: number
   /** At most this many, newest `updatedAt` first (ties: runId ascending). Default 100. */
   readonly limit?: number
-  /** Told of each row that cannot be read (`STORE_CORRUPT`), which is left out. Default: the first one is thrown. */
+  /** Told of each row that cannot be read (`STORE_CORRUPT`), which is left out, also where its status is none. Default: the first one is thrown. */
   readonly onDamaged?: (error: HoldfastError) => void
 }
 

@@ -23,7 +23,10 @@ export type StoredRow = {
   inbox_seq: number
 }
 
-const STATUSES: readonly RunStatus[] = ['running', 'suspended', 'completed', 'failed', 'cancelled', 'stalled']
+const STATUSES: readonly RunStatus[] = ['cancelled', 'completed', 'failed', 'running', 'stalled', 'suspended']
+
+/** Where a status is none: before, between and behind those that there are in their order, each by the index over them. */
+export const OTHER_STATUS = ['', ...STATUSES].map((status, i) => [...(i > 0 ? [`status > '${status}'`] : []), ...(i < STATUSES.length ? [`status < '${STATUSES[i]}'`] : [])].join(' AND ')).join(' OR ')
 
 export function damagedRow(what: string, runId?: string): HoldfastError {
   const advice = 'It was not changed. Restore a copy; without one, holdfast salvage makes the row of a run anew from its journal'

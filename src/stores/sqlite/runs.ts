@@ -5,7 +5,7 @@ import { checkFirstEntries, firstRow } from '../append.ts'
 import type { Connection } from './connection.ts'
 import { insertEntries } from './journal.ts'
 import type { StoredRow } from './row.ts'
-import { damagedRow, findRun, insertRun, keyOf, toRow, updateRun } from './row.ts'
+import { damagedRow, findRun, insertRun, keyOf, OTHER_STATUS, toRow, updateRun } from './row.ts'
 import { fromBytes, toBytes } from './text.ts'
 
 export function createRun(connection: Connection, run: NewRun): boolean {
@@ -45,7 +45,8 @@ export function listRuns({ sql }: Connection, { agent, status, threadId, dueBy, 
   }
   if (agent !== undefined) where('agent = ?', toBytes(agent))
   if (threadId !== undefined) where('thread_id = ?', toBytes(threadId))
-  if (status !== undefined) where(`status IN (${status.map(() => '?').join(', ')})`, ...status)
+  // Which status one has whose status is none nobody knows.
+  if (status !== undefined) where(`(status IN (${status.map(() => '?').join(', ')})${onDamaged ? ` OR ${OTHER_STATUS}` : ''})`, ...status)
   if (dueBy !== undefined) where(`status = 'suspended' AND resume_at <= ?`, dueBy)
   const filter = terms.length > 0 ? `WHERE ${terms.join(' AND ')}` : ''
   const select = (columns: string): unknown[] => sql(`SELECT ${columns} FROM runs ${filter} ORDER BY updated_at DESC, run_id LIMIT ?`).all(...values, Number.isFinite(limit) ? limit : -1)
