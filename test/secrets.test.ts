@@ -2,7 +2,7 @@
 import { generateText, isStepCount, streamText, tool, type ToolSet } from 'ai'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { z } from 'zod'
-import { createRunner, defineAgent, memoryStore, type Run, type RunnerOptions, type StampedEvent } from '../src/index.ts'
+import { createRunner, defineAgent, describeEvent, memoryStore, type Run, type RunnerOptions, type StampedEvent } from '../src/index.ts'
 import { failingOnce } from './support/failing-once.ts'
 import { testModel } from './support/model.ts'
 import { STORES, type Place } from './support/stores.ts'
@@ -295,4 +295,25 @@ it('no run, thread, agent or version is named by a secret', async () => {
     expect(make).toThrow(/^agents\[0\]: its (name|version) holds the secret KEY/)
     expect(make).not.toThrow(KEY)
   }
+})
+
+it('names of steps, reads and tools are masked in what is shown, and a reason in which one is masked is taken by resolve', async () => {
+  const CARD = '4111111111111111'
+  const events: StampedEvent[] = []
+  const agent = defineAgent('a', async (run: Run) => {
+    await run.read(`look up ${CARD}`, () => 1)
+    return run.step(`charge ${CARD}`, { input: 1 }, () => Promise.reject(Object.assign(new Error('reset'), { code: 'ECONNRESET' })))
+  })
+  const runner = createRunner({ agents: [agent], store: memoryStore(), redact: [/\d{16}/, 'name', 'tool'], ...quick, onEvent: (event) => events.push(event) })
+  await runner.run(agent, null, { runId: 'r' }).catch(() => {})
+  const outcome = await runner.resume('r')
+  const [reason] = outcome.status === 'suspended' ? outcome.reasons : []
+  expect(reason).toMatchObject({ type: 'in-doubt', tool: 'charge [redacted]' })
+  const history = await runner.history('r')
+  expect(JSON.stringify([events, events.map(describeEvent), outcome, history])).not.toContain(CARD)
+  expect(events.map(describeEvent).join('\n')).toContain('read look up [redacted]')
+  expect(history.flatMap(({ entry }) => (entry.type === 'step-ended' ? [entry.step.name] : []))[0]).toBe('look up [redacted]')
+  await runner.resolve('r', reason as Parameters<typeof runner.resolve>[1], { result: 2 })
+  expect(await runner.resume('r')).toMatchObject({ status: 'completed', result: 2 })
+  await runner.close()
 })

@@ -8,12 +8,18 @@ export interface Change {
   encoded(value: Encoded, field: string): Encoded
   /** For each text that somebody, or their code, has said: messages, reasons, and who answered. */
   text(text: string, field: string): string
+  /** For each name that their code gives a step or a tool. Absent: it stays. */
+  name?(name: string): string
 }
 
 /** `by` is who answered here; of other records it is a word of the format. */
 const ANSWERS: ReadonlySet<unknown> = new Set(['approved', 'denied', 'approval-decided'])
 
 const isSaid = (key: string, { type }: Readonly<Record<string, unknown>>): boolean => key === 'message' || key === 'reason' || (key === 'by' && ANSWERS.has(type))
+
+/** `changed`: the parts of a configuration, such as `tool search`, of which `parts` has the hashes. */
+const NAMES: ReadonlySet<string> = new Set(['name', 'tool'])
+const PARTS: ReadonlySet<string> = new Set(['parts', 'changed'])
 
 /** The record with its data changed. What is not changed is shared. */
 export function changeData<R extends object>(record: R, change: Change): R {
@@ -29,12 +35,20 @@ function changed(node: unknown, change: Change, field: string): unknown {
   const keys = Object.keys(source)
   const values = keys.map((key) => {
     const value = source[key]
-    return typeof value === 'string' && isSaid(key, source) ? change.text(value, inside(key)) : changed(value, change, inside(key))
+    if (change.name && PARTS.has(key)) return renamed(value, change.name)
+    if (typeof value !== 'string') return changed(value, change, inside(key))
+    if (change.name && NAMES.has(key)) return change.name(value)
+    return isSaid(key, source) ? change.text(value, inside(key)) : value
   })
   if (keys.every((key, i) => values[i] === source[key])) return node
   const copy = {}
   for (const [i, key] of keys.entries()) setOwn(copy, key, values[i])
   return copy
+}
+
+function renamed(parts: unknown, name: NonNullable<Change['name']>): unknown {
+  if (Array.isArray(parts)) return shared(parts, parts.map((part) => (typeof part === 'string' ? name(part) : part)))
+  return typeof parts === 'object' && parts !== null ? Object.fromEntries(Object.entries(parts).map(([part, digest]) => [name(part), digest])) : parts
 }
 
 const shared = (before: readonly unknown[], after: readonly unknown[]): readonly unknown[] => (after.every((item, i) => item === before[i]) ? before : after)

@@ -40,6 +40,7 @@ export class Redaction {
   readonly #change: Change = {
     encoded: (value, field) => encode(this.#copy(decode(value), field.split('.'), new Map())),
     text: (text, field) => this.#said(text, field.split('.')),
+    name: (name) => this.name(name),
   }
 
   private constructor(rules: readonly RedactRule[], secrets: Secrets | undefined) {
@@ -87,6 +88,13 @@ export class Redaction {
       const masked = changeData(entry, this.#change)
       return { seq, entry: 'threadId' in masked && masked.threadId !== undefined ? { ...masked, threadId: this.#said(masked.threadId, ['threadId']) } : masked }
     })
+  }
+
+  /** What somebody's code calls a step, a tool or a property. */
+  name(name: string): string {
+    let shown = this.#secrets?.hide(name) ?? name
+    for (const rule of this.#rules) if (rule instanceof RegExp) shown = shown.replaceAll(rule, REDACTED)
+    return shown
   }
 
   /** A text of a record itself, which has a name as a property has. */
@@ -149,7 +157,7 @@ export class Redaction {
     }
     const copy = {}
     ways.set(way, copy)
-    for (const key of Object.keys(value)) setOwn(copy, this.#matched(key), inner(readable(value, key), key))
+    for (const key of Object.keys(value)) setOwn(copy, this.name(key), inner(readable(value, key), key))
     return copy
   }
 
@@ -161,7 +169,7 @@ export class Redaction {
     for (const key of new Set([...OF_ERRORS, ...Object.keys(error)])) {
       if (!Object.hasOwn(error, key)) continue
       const shown = inner(readable(error, key), key)
-      Object.defineProperty(copy, OF_ERRORS.has(key) ? key : this.#matched(key), { value: shown, enumerable: Object.prototype.propertyIsEnumerable.call(error, key), writable: true, configurable: true })
+      Object.defineProperty(copy, OF_ERRORS.has(key) ? key : this.name(key), { value: shown, enumerable: Object.prototype.propertyIsEnumerable.call(error, key), writable: true, configurable: true })
     }
     return copy
   }
@@ -175,15 +183,8 @@ export class Redaction {
   /** What holds JSON, such as the arguments of a tool call as a model writes them, is masked inside. */
   #text(text: string, path: Path): string {
     let shown = this.#paths.length > 0 ? this.#json(text, path) : text
-    shown = this.#matched(shown)
+    shown = this.name(shown)
     for (const rule of this.#rules) if (typeof rule === 'function') shown = byFunction(rule, shown, path.join('.'))
-    return shown
-  }
-
-  /** What is masked in keys too. */
-  #matched(text: string): string {
-    let shown = this.#secrets?.hide(text) ?? text
-    for (const rule of this.#rules) if (rule instanceof RegExp) shown = shown.replaceAll(rule, REDACTED)
     return shown
   }
 

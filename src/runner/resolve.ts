@@ -23,7 +23,7 @@ export type WaitingCall = Pick<SuspendReason & { readonly type: 'in-doubt' | 're
 export type DecisionInput = 'rerun' | 'skip' | 'reuse' | { readonly result: unknown }
 
 /** Needs the store only: a person may decide where no agent is at hand. The run goes on when it is resumed. */
-export async function decide(store: Store, runId: string, asked: string | WaitingCall, input: DecisionInput, { now, secrets, asOf, sizes = DEFAULT_SIZES }: Saying): Promise<void> {
+export async function decide(store: Store, runId: string, asked: string | WaitingCall, input: DecisionInput, { now, secrets, asOf, sizes = DEFAULT_SIZES, shownName = (name) => name }: Saying): Promise<void> {
   const step = stepOf('resolve()', runId, asked)
   checkDecision(input)
   const { row, entries } = await spokenTo(store, runId, asOf)
@@ -38,8 +38,11 @@ export async function decide(store: Store, runId: string, asked: string | Waitin
   if (question.first.length > 0) throw nothingToResolve(runId, step, row.status, question.first)
   const advice = 'Look at what it waits for now'
   const known = typeof asked === 'string' ? (asOf === undefined ? undefined : lastReasons(entries.filter(({ seq }) => seq <= asOf)).find((reason) => reason.step === step)) : asked
-  const isOther = known?.calls?.some(({ step, idempotencyKey }) => idempotencyKey !== undefined && history.ledger.effects.get(step)?.idempotencyKey !== idempotencyKey)
-  if (known && (isOther || known.fingerprint !== question.fingerprint || known.tool !== question.effect.name)) {
+  const isOther = known?.calls?.some(({ step, idempotencyKey }) => {
+    const key = history.ledger.effects.get(step)?.idempotencyKey ?? ''
+    return idempotencyKey !== undefined && idempotencyKey !== key && idempotencyKey !== shownName(key)
+  })
+  if (known && (isOther || known.fingerprint !== question.fingerprint || (known.tool !== question.effect.name && known.tool !== shownName(question.effect.name)))) {
     throw new HoldfastError('NOTHING_TO_RESOLVE', `step "${step}" of run "${runId}" is another call now than the one that was asked about`, { runId, step, advice })
   }
   const again = typeof asked === 'string'

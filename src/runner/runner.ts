@@ -219,11 +219,11 @@ class DefaultRunner implements Runner {
 
   async resolve(runId: string, step: string | WaitingCall, decision: DecisionInput, options: SayOptions = {}): Promise<Outcome | undefined> {
     checkCall('resolve', options, RESOLVE)
-    const { clock } = this.#options
+    const { clock, redaction } = this.#options
     const given = copyOf(decision)
     await this.#driving.counted(async () => {
       await this.#ready()
-      await decide(this.#store, checkRunId(runId), step, given, { ...this.#limits, now: clock.now(), asOf: options.asOf })
+      await decide(this.#store, checkRunId(runId), step, given, { ...this.#limits, now: clock.now(), asOf: options.asOf, shownName: redaction && ((name) => redaction.name(name)) })
     })
     const { resume, asOf: _asOf, ...call } = options
     return resume ? this.resume(runId, call) : undefined

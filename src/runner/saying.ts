@@ -16,6 +16,8 @@ export interface Saying {
   readonly asOf?: number | undefined
   /** How large what is given may be. Default: that of a runner that says nothing. */
   readonly sizes?: Sizes | undefined
+  /** How the name of a tool is shown to who says it. Default: as it is. */
+  readonly shownName?: ((name: string) => string) | undefined
 }
 
 /** The id of the step, which may be given by the reason of a suspended run. @throws HoldfastError `INVALID_OPTIONS`. */
