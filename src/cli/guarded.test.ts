@@ -39,6 +39,16 @@ describe('with secrets and redact', () => {
     }
   })
 
+  it.each([
+    ['show', SECRET, ...module], ['show', SECRET, '--json', ...module], ['resolve', SECRET, '0', '--rerun', ...module], ['approve', 'r', SECRET, ...module],
+    ['resume', SECRET, ...module], ['run', SECRET, '--id', 'r', ...module], ['resume', 'r', '--redo', SECRET, ...module],
+    ['run', 'leak', '--id', 'r', '--input', `{"a":"${SECRET}",}`, ...module], ['run', 'leak', '--id', 'r', '--input', SECRET, ...module], ['resolve', 'r', '0', '--result', `{"a":${SECRET}`, ...module], ['approve', 'r', '0', '--input', SECRET, ...module],
+  ])('%s says nothing of a secret again that it was given, in its error (%s)', async (...argv) => {
+    const { code, out, err } = await again(argv, { env: { HOLDFAST_DEBUG: '1' } })
+    expect(code).not.toBe(0)
+    expect(out + err).not.toContain(SECRET.slice(0, 8))
+  })
+
   it('resolve by the store alone stores no result that may hold a secret, until their values are given', async () => {
     expect((await command(['run', 'pay', '--id', 'r', ...module])).code).toBe(1)
     const settle = (result: string, env: Record<string, string> = {}): ReturnType<typeof command> => command(['resolve', 'r', '0', '--store', store, '--result', result], { env })

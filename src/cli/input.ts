@@ -4,6 +4,7 @@ import { resolve } from 'node:path'
 import type { Arguments } from './arguments.ts'
 import { usage } from './cli-error.ts'
 import type { Io } from './io.ts'
+import { jsonFault } from './json-fault.ts'
 
 /** undefined where none is given. @throws CliError `USAGE`: two inputs, a file that cannot be read, not JSON. */
 export async function readInput({ values, positionals }: Arguments, io: Io): Promise<unknown> {
@@ -32,9 +33,10 @@ export function asOfOf({ values: { 'as-of': given } }: Arguments): { readonly as
 
 /** @throws CliError `USAGE`. */
 export function parseJson(where: string, text: string): unknown {
+  const json = text.startsWith('\ufeff') ? text.slice(1) : text
   try {
-    return JSON.parse(text.startsWith('\ufeff') ? text.slice(1) : text)
-  } catch (error) {
-    throw usage(`${where} is not JSON: ${error instanceof Error ? error.message : String(error)}`, `A text needs its quotes: '"like this"'`)
+    return JSON.parse(json)
+  } catch {
+    throw usage(`${where} is not JSON: ${jsonFault(json)}`, `A text needs its quotes: '"like this"'`)
   }
 }

@@ -1,5 +1,7 @@
 /** What the command line touches of the outside world, passed in, so that commands can be tried without a process. */
 
+import type { Runner } from '../runner/runner.ts'
+
 export interface Output {
   write(text: string): void
   readonly isTTY: boolean
@@ -23,4 +25,6 @@ export interface Io {
   onSignal(listener: (signal: Signal) => void): () => void
   /** Ends the process at once. */
   exit(code: number): void
+  /** Told of the runner whose module was loaded: it knows what must not be shown. */
+  onRunner?(runner: Runner): void
 }

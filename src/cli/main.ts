@@ -6,16 +6,19 @@ import { COMMANDS } from './commands.ts'
 import { reportError } from './error-report.ts'
 import { EXIT, exitCodeOf } from './exit-code.ts'
 import { commandHelp, programHelp } from './help.ts'
+import type { Runner } from '../runner/runner.ts'
 import type { Io } from './io.ts'
 import { packageVersion } from './version.ts'
 
 /** Resolves to the exit code, whatever happens. */
 export async function main(argv: readonly string[], io: Io): Promise<number> {
+  let runner: Partial<Runner> | undefined
   try {
-    return await dispatch(argv, io)
+    return await dispatch(argv, { ...io, onRunner: (loaded) => void (runner = loaded) })
   } catch (error) {
     const code = exitCodeOf(error)
-    reportError(error, code, argv.includes('--json'), io)
+    // What was given is said again in errors, such as the id of a run that is not there.
+    reportError(runner?.mask ? runner.mask(error) : error, code, argv.includes('--json'), io)
     return code
   }
 }

@@ -5,6 +5,7 @@ import { pathToFileURL } from 'node:url'
 import { HoldfastError } from '../errors.ts'
 import type { Runner } from '../runner/runner.ts'
 import { CliError } from './cli-error.ts'
+import type { Io } from './io.ts'
 
 /** Looked for in the working directory, in this order. */
 const DEFAULTS = ['holdfast.config.ts', 'holdfast.config.mjs', 'holdfast.config.js']
@@ -18,13 +19,18 @@ export const defaultModule = (cwd: string): string | undefined => DEFAULTS.find(
  * @param given Path as the user gave it; undefined: the default.
  * @throws CliError `MODULE_NOT_FOUND`, `MODULE_FAILED`, `MODULE_WITHOUT_RUNNER`; a HoldfastError that the module itself threw.
  */
-export async function loadRunner(given: string | undefined, cwd: string): Promise<Runner> {
+export async function loadRunner(given: string | undefined, io: Pick<Io, 'cwd' | 'onRunner'>): Promise<Runner> {
+  const { cwd } = io
   const name = given ?? defaultModule(cwd)
   if (name === undefined) throw new CliError('MODULE_NOT_FOUND', `there is no ${DEFAULTS.join(', ')} here`, `Give the module with --module FILE. ${EXAMPLE}`)
   const file = resolve(cwd, name)
   if (!existsSync(file)) throw new CliError('MODULE_NOT_FOUND', `the module ${file} does not exist`, EXAMPLE)
   const loaded = await load(file)
-  for (const found of [loaded['runner'], loaded['default']]) if (isRunner(found)) return found
+  const runner = [loaded['runner'], loaded['default']].find(isRunner)
+  if (runner) {
+    io.onRunner?.(runner)
+    return runner
+  }
   throw new CliError('MODULE_WITHOUT_RUNNER', `${file} exports no runner, only ${Object.keys(loaded).join(', ') || 'nothing'}`, EXAMPLE)
 }
 

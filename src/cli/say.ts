@@ -33,7 +33,7 @@ export async function say(args: Arguments, io: Io, saying: Saying): Promise<numb
   const runId = checkRunId(id)
   if (args.flags.has('resume')) {
     if (args.values['store'] !== undefined) throw usage('--resume goes on in the store of the module', 'Leave --store out')
-    const runner = await loadRunner(args.values['module'], io.cwd)
+    const runner = await loadRunner(args.values['module'], io)
     return drive(runId, runner, args, io, async (options) => (await saying.resume(runner, runId, step, { ...options, resume: true }))!)
   }
   const source = await openSource(args, io, { reading: false })

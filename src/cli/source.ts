@@ -99,7 +99,7 @@ export async function openSource({ values }: Arguments, io: Io, { reading }: { r
   if (module === undefined && defaultModule(io.cwd) === undefined) {
     throw new HoldfastError('MISSING_STORE', 'it is not said which store to look at', { advice: 'Give --store FILE or --module FILE, or set HOLDFAST_STORE' })
   }
-  return runnerSource(await loadRunner(module, io.cwd))
+  return runnerSource(await loadRunner(module, io))
 }
 
 /** The store, with the environment's keys where it is encrypted. */

@@ -42,7 +42,7 @@ export const recover: Command = {
     if (concurrency !== undefined && !/^[1-9]\d{0,5}$/.test(concurrency)) throw usage(`--concurrency must be a whole number from 1, got ${JSON.stringify(concurrency)}`)
     const options = { ...(concurrency !== undefined && { concurrency: Number(concurrency) }) }
     const everyMs = every === undefined ? {} : { everyMs: readDuration('--every', every) }
-    const runner = await loadRunner(args.values['module'], io.cwd)
+    const runner = await loadRunner(args.values['module'], io)
     return flags.has('watch') ? watch(runner, { ...options, ...everyMs }, args, io) : once(runner, options, args, io)
   },
 }

@@ -22,7 +22,7 @@ export const resume: Command = {
     const runId = checkRunId(args.positionals[0])
     const limits = readLimits(args)
     const redo = args.values['redo']
-    const runner = await loadRunner(args.values['module'], io.cwd)
+    const runner = await loadRunner(args.values['module'], io)
     return drive(runId, runner, args, io, (options) => runner.resume(runId, { ...options, ...limits, ...(redo !== undefined && { redo }), force: args.flags.has('force') }))
   },
 }

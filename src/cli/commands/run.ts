@@ -33,7 +33,7 @@ export const run: Command = {
     const runId = checkRunId(args.values['id'])
     const input = await readInput(args, io)
     const limits = readLimits(args)
-    const runner = await loadRunner(args.values['module'], io.cwd)
+    const runner = await loadRunner(args.values['module'], io)
     const { thread: threadId } = args.values
     return drive(runId, runner, args, io, (options) => runner.run(agent, input, { ...options, ...limits, runId, ...(threadId !== undefined && { threadId }) }))
   },
