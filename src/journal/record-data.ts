@@ -72,7 +72,18 @@ export function changeTexts(encoded: Encoded, change: ChangeText, onClash?: OnCl
   if (!Array.isArray(flat)) return encoded
   const after = flat.map((part: JsonValue) => flatPart(part, change, onClash))
   if (onClash) for (const part of flat as readonly JsonValue[]) tellClashes(keyTextsOf(part, flat), keyTextsOf(part, after), onClash)
-  return { devalue: after }
+  return { devalue: withEntries(after) }
+}
+
+/** devalue has no object with a key `__proto__`, which the new value of a secret may be: it travels as a list of entries. */
+function withEntries(flat: readonly JsonValue[]): readonly JsonValue[] {
+  const parts = [...flat]
+  for (const [i, part] of flat.entries()) {
+    if (typeof part !== 'object' || part === null || !Object.hasOwn(part, '__proto__')) continue
+    const pairs = Object.entries(part).map(([key, at]) => parts.push([parts.push(key) - 1, at as JsonValue]) - 1)
+    parts[i] = ['Entries', parts.push(pairs) - 1]
+  }
+  return parts
 }
 
 /** Of a Map or Set in devalue's flat form: those of its keys or items that are texts, each once. */

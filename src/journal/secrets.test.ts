@@ -132,6 +132,14 @@ describe('a key that holds a secret', () => {
   })
 })
 
+it('a key that is __proto__ under another value is an own property', () => {
+  for (const value of [{ [KEY]: 1, other: [2] }, [new Date(0), { [KEY]: { [KEY]: 1n } }], Object.assign(new Error('e'), { [KEY]: new Date(0), data: { [KEY]: 1 } })]) {
+    const back = stored(value, Secrets.of({ KEY })).back(Secrets.of({ KEY: '__proto__' }))
+    const keys = (node: unknown): unknown[] => (typeof node === 'object' && node !== null ? Object.entries(node).flatMap(([key, inner]) => [key, ...keys(inner)]) : [])
+    expect(keys(back)).toEqual(keys(value).map((key) => (key === KEY ? '__proto__' : key)))
+  }
+})
+
 describe('what is given as secrets', () => {
   it.each<[string, unknown, RegExp]>([
     ['a list', [KEY], /secrets must be an object/],
