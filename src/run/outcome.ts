@@ -1,7 +1,9 @@
 /** How a step's end becomes its outcome, as it is recorded and as its caller sees it. */
+import { types } from 'node:util'
 import { HoldfastError } from '../errors.ts'
 import { encode, type Encoded } from '../journal/codec.ts'
 import type { DoubtCause, Outcome } from '../journal/entry.ts'
+import { setOwn } from '../journal/json.ts'
 import type { Effect } from '../effects/ledger.ts'
 import type { Secrets } from '../journal/secrets.ts'
 import { lostText } from './lost-part.ts'
@@ -25,13 +27,36 @@ export function notStored(spec: StepSpec, error: unknown, step: string): Outcome
 
 export const failed = (error: unknown): Outcome => ({ type: 'error', error: encodedError(error) })
 
-/** Whatever was thrown: where that cannot be stored, what it says can. */
+/** Whatever was thrown: where that cannot be stored, what of it can. */
 export function encodedError(error: unknown): Encoded {
   try {
     return encode(error, { path: 'error' })
   } catch {
-    return encode(new Error(messageOf(error)))
+    return encode(asError(error))
   }
+}
+
+/** By what is thrown in place of an error people know errors: also where a class has it by getters. */
+const OF_ERRORS = ['name', 'message', 'code', 'status']
+
+/** An object that is no error as one, of which what cannot be stored is left out. */
+function asError(thrown: unknown): Error {
+  const isObject = typeof thrown === 'object' && thrown !== null && !Array.isArray(thrown) && !types.isProxy(thrown)
+  const part = (key: string): unknown => {
+    try {
+      return isObject ? (thrown as Readonly<Record<string, unknown>>)[key] : undefined
+    } catch {
+      return undefined
+    }
+  }
+  const [name, message] = [part('name'), part('message')]
+  const error = new Error(typeof message === 'string' ? message : messageOf(thrown))
+  if (typeof name === 'string' && name !== '') Object.defineProperty(error, 'name', { value: name, configurable: true, writable: true })
+  for (const key of isObject ? new Set([...OF_ERRORS, ...Object.keys(thrown)]) : []) {
+    const value = key in error ? undefined : part(key)
+    if (value !== undefined) setOwn(error, key, value)
+  }
+  return error
 }
 
 export const unknown = (cause: DoubtCause, error: HoldfastError): Outcome => ({ type: 'unknown', cause, error: encode(error) })
