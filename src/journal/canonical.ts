@@ -1,8 +1,9 @@
 /** A text that is the same for values that count as the same, for fingerprints. */
 import { placesIn } from '../core/places.ts'
 import { admit, refuseCycle } from './admit.ts'
-import { asData, errorKeys, errorText } from './error-record.ts'
+import { asData, errorKeys, errorText, membersOf } from './error-record.ts'
 import type { Secrets } from './secrets.ts'
+import { nameOf } from './shown-instance.ts'
 import { guarded, itemSegment, keySegment, Place, Refusal, type Segment } from './value-error.ts'
 import { describe, hrefOf, type Kind } from './value-kind.ts'
 
@@ -114,18 +115,27 @@ class Walk {
 
   #writeError(error: Error, depth: number): string {
     const [name, message] = [errorText(error, 'name') ?? 'Error', errorText(error, 'message') ?? '']
-    const properties = this.#writeSorted(errorKeys(error), (key) => {
-      try {
-        this.#place.enter(depth, key)
-        return this.write(asData((error as unknown as Record<string, unknown>)[key]), depth + 1)
-      } catch (refusal) {
-        if (refusal instanceof Refusal && refusal.code === 'VALUE_TOO_LARGE') throw refusal
-        // What cannot be stored of an error is left out of its record: it does not count.
-        for (const [object, at] of this.#open) if (at > depth) this.#open.delete(object)
-        return ABSENT
-      }
-    })
+    // What cannot be stored of an error is left out of its record: it does not count.
+    const properties = this.#writeSorted(errorKeys(error), (key) => this.#tried(depth, key, () => this.write(asData((error as unknown as Record<string, unknown>)[key]), depth + 1)) ?? this.#writeMembers(error, key, depth) ?? ABSENT)
     return this.#count(`Error([${this.#text(name)},${this.#text(message)}]${properties === '{}' ? '' : `,${properties}`})`, name.length + message.length)
+  }
+
+  /** As a record has them: in place of each that cannot be stored, what it is. */
+  #writeMembers(error: Error, key: string, depth: number): string | undefined {
+    const members = membersOf(error, key)
+    return members && `[${members.map((member) => this.#tried(depth, key, () => this.write(asData(member), depth + 2)) ?? this.write(nameOf(member), depth + 2)).join()}]`
+  }
+
+  /** Undefined: it cannot be stored. */
+  #tried(depth: number, key: string, write: () => string): string | undefined {
+    try {
+      this.#place.enter(depth, key)
+      return write()
+    } catch (refusal) {
+      if (refusal instanceof Refusal && refusal.code === 'VALUE_TOO_LARGE') throw refusal
+      for (const [object, at] of this.#open) if (at > depth) this.#open.delete(object)
+      return undefined
+    }
   }
 
   #writeSorted(keys: string[], write: (key: string) => string): string {

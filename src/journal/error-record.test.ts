@@ -3,6 +3,7 @@ import { createServer } from 'node:http'
 import { describe, expect, it } from 'vitest'
 import { HoldfastError } from '../errors.ts'
 import { decode, encode } from './codec.ts'
+import { fingerprint } from './fingerprint.ts'
 
 /** Live and replayed in one: an error that went through the text which a store keeps. */
 function replayed<T>(value: T): T {
@@ -69,6 +70,24 @@ describe('an error comes back', () => {
     expect(Object.keys(back)).toEqual([])
     expect('cause' in replayed(new Error('none'))).toBe(false)
     expect(replayed(new Error('x', { cause: undefined }))).toHaveProperty('cause', undefined)
+  })
+
+  it('with those of its errors that can be stored, and in place of the others what they are; so does its fingerprint', () => {
+    class Client {}
+    const error = new AggregateError([new Error('a'), Object.assign(new Error('b'), { f() {} }), () => 1, new Client(), { f() {} }, undefined, 7n], 'all')
+    const back = replayed({ error }).error
+    expect(back.errors).toEqual([new Error('a'), new Error('b'), '[function]', '[Client]', '[Object]', undefined, 7n])
+    expect(fingerprint(error)).toBe(fingerprint(back))
+    const self = new AggregateError([new Error('a')], 'self')
+    self.errors.push(self)
+    expect(replayed([self, self])[1]!.errors).toEqual([new Error('a'), '[AggregateError]'])
+  })
+
+  it('with the two errors that a SuppressedError is made of', () => {
+    const error = Object.assign(new Error('both'), { name: 'SuppressedError' })
+    for (const [key, value] of [['error', new Error('close failed')], ['suppressed', new TypeError('card declined')]] as const) Object.defineProperty(error, key, { value, configurable: true, writable: true })
+    const back = replayed(error) as Error & { readonly error: Error; readonly suppressed: Error }
+    expect([back.name, back.error.message, back.suppressed, Object.keys(back)]).toEqual(['SuppressedError', 'close failed', new TypeError('card declined'), []])
   })
 
   it('without the stack of the process that threw it', () => {

@@ -2,6 +2,8 @@
  * Errors as data. Name and message are kept exactly; of the rest what can be stored, because an error that carries a socket
  * must still be recorded. The stack is not kept: it belongs to one process, and two recordings of one failure would differ.
  */
+import { types } from 'node:util'
+import { itemsIn } from '../core/places.ts'
 import { HoldfastError, type HoldfastErrorCode } from '../errors.ts'
 import { setOwn } from './json.ts'
 
@@ -15,7 +17,7 @@ export interface ErrorData {
   readonly marks?: readonly string[]
   /** Own enumerable properties, `code` among them. */
   readonly own?: object
-  /** `cause` and `errors` where they are not enumerable, as the language makes them. */
+  /** `cause`, `errors`, `error` and `suppressed` where they are not enumerable, as the language makes them. */
   readonly hidden?: object
 }
 
@@ -36,7 +38,7 @@ const keptApart = new Set(['name', 'message', 'stack'])
 /** The names of what is kept of an error besides its name and message, as far as it can be stored. */
 export const errorKeys = (error: Error): string[] => [...ownKeys(error), ...hiddenKeys(error)]
 const ownKeys = (error: Error): string[] => Object.keys(error).filter((key) => !keptApart.has(key))
-const hiddenKeys = (error: Error): string[] => ['cause', 'errors'].filter((key) => Object.getOwnPropertyDescriptor(error, key)?.enumerable === false)
+const hiddenKeys = (error: Error): string[] => ['cause', 'errors', 'error', 'suppressed'].filter((key) => Object.getOwnPropertyDescriptor(error, key)?.enumerable === false)
 
 /** `copy` puts a copy of the error's property `key` into an object, or does nothing where it cannot be stored. */
 export function recordError(error: Error, copy: (key: string, into: object) => void): ErrorRecord {
@@ -79,6 +81,17 @@ function make({ message, type, marks, own }: ErrorData): Error {
   }
   if (type === 'AggregateError') return new AggregateError([], message)
   return type === undefined || !Object.hasOwn(builtIn, type) ? new Error(message) : new builtIn[type]!(message)
+}
+
+/** The errors that an error is made of, where it is asked for them; of these, those that can be stored are kept. */
+export function membersOf(error: Error, key: string): readonly unknown[] | undefined {
+  if (key !== 'errors') return undefined
+  try {
+    const { errors } = error as { readonly errors?: unknown }
+    return Array.isArray(errors) && !types.isProxy(errors) ? itemsIn(errors) : undefined
+  } catch {
+    return undefined
+  }
 }
 
 /** `name` or `message` where it is a text; a getter that throws counts as none. */

@@ -18,4 +18,4 @@ export function shownInstance(value: object): unknown {
 }
 
 /** `[Client]` */
-const nameOf = (value: object): string => `[${describe(value).replace(/^an? (instance of )?/, '')}]`
+export const nameOf = (value: unknown): string => `[${describe(value).replace(/^an? (instance of )?/, '')}]`

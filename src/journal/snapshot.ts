@@ -3,8 +3,9 @@
  * serializes the copy cannot run into code of the user's, and later changes to the value do not reach the journal.
  */
 import { admit, refuseCycle } from './admit.ts'
-import { asData, type ErrorRecord, recordError } from './error-record.ts'
+import { asData, type ErrorRecord, membersOf, recordError } from './error-record.ts'
 import { setOwn } from './json.ts'
+import { nameOf } from './shown-instance.ts'
 import { itemSegment, keySegment, type Place, Refusal } from './value-error.ts'
 import { describe, hrefOf, isTypedArrayName, type Kind, typedArrays } from './value-kind.ts'
 
@@ -154,14 +155,25 @@ class Walk {
 
   #copyError(error: Error, depth: number): ErrorRecord {
     return recordError(error, (key, into) => {
-      try {
-        this.#place.enter(depth, key)
-        this.#put(into, key, this.take(asData((error as unknown as Record<string, unknown>)[key]), depth + 1))
-      } catch {
-        // Left out. What was open inside it is so no more, or a second reference to it would look like a cycle.
-        for (const [object, state] of this.#seen) if (typeof state === 'number' && state > depth) this.#seen.delete(object)
-      }
+      const isTaken = this.#tried(depth, key, () => this.#put(into, key, this.take(asData((error as unknown as Record<string, unknown>)[key]), depth + 1)))
+      const members = isTaken ? undefined : membersOf(error, key)
+      if (!members) return
+      const copies: unknown[] = []
+      for (const member of members) if (!this.#tried(depth, key, () => copies.push(this.take(asData(member), depth + 2)))) copies.push(nameOf(member))
+      this.#put(into, key, copies)
     })
+  }
+
+  /** False: it cannot be stored, and nothing of it is. What was open inside it is so no more, or a second reference to it would look like a cycle. */
+  #tried(depth: number, key: string, take: () => void): boolean {
+    try {
+      this.#place.enter(depth, key)
+      take()
+      return true
+    } catch {
+      for (const [object, state] of this.#seen) if (typeof state === 'number' && state > depth) this.#seen.delete(object)
+      return false
+    }
   }
 }
 
