@@ -101,6 +101,16 @@ describe('a record', () => {
   })
 })
 
+describe('a placeholder with a form that is not known', () => {
+  const record = { type: 'x', input: { json: ['{{secret:KEY|base99}}', '{{secret:OTHER}}'] }, secrets: '{{secret:' }
+
+  it('is no reason to ask for its secret, which is given: the record is damaged, or of a newer version', () => {
+    const of = (given: object): Secrets => Secrets.of(given)!
+    expect(() => unsealed('r1', record, of({ KEY, OTHER: ODD }))).toThrow(expect.objectContaining({ code: 'STORE_CORRUPT', runId: 'r1', message: expect.stringMatching(/run "r1" holds \{\{secret:KEY\|base99\}\}: .* newer version/) }))
+    expect(() => unsealed('r1', record, of({ KEY }))).toThrow(expect.objectContaining({ code: 'SECRET_MISSING', message: expect.stringContaining('the secret OTHER,') }))
+  })
+})
+
 describe('a URL or RegExp that holds a secret', () => {
   const inTypes = Secrets.of({ HOST: 'internal-host-7', GROUP: '(?<name>secret)' })!
   const value = { url: new URL('https://internal-host-7.test/a'), pattern: /x(?<name>secret)+/u, other: [new URL('https://a.b/'), /y/] }

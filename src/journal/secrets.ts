@@ -159,13 +159,15 @@ export function unsealed<R extends object>(runId: string, record: R, secrets: Se
   if (typeof opening !== 'string') throw new HoldfastError('STORE_CORRUPT', `a record of run "${runId}" does not say how its secrets are written`, { runId })
   const missing = new Set<string>()
   const pattern = placeholders(opening)
+  let unknown: string | undefined
   const unfit = new Map<string, Misfit>()
   const put = (text: string, write: (value: string, form: SecretForm) => string = written): string => {
     let whole = ''
     let from = 0
     for (const { 0: placeholder, 1: name, 2: formName = '', index } of text.matchAll(pattern)) {
       const [value, form] = [secrets?.value(name!), formNamed(formName)]
-      if (value === undefined || form === undefined) missing.add(name!)
+      if (value === undefined) missing.add(name!)
+      else if (form === undefined) unknown ??= `{{secret:${name!}|${formName}}}`
       whole += text.slice(from, index)
       whole += value === undefined || form === undefined ? placeholder : restOf(write(value, form), form, whole)
       from = index + placeholder.length
@@ -185,6 +187,7 @@ export function unsealed<R extends object>(runId: string, record: R, secrets: Se
   const clash = (keys: readonly string[]): void => misfit(keys, 'key')
   const whole = changeData(rest, { encoded: (value) => changeTexts(value, putIn, clash), text: (text) => put(text) })
   if (missing.size > 0) throw missingSecrets(runId, [...missing])
+  if (unknown !== undefined) throw unknownForm(runId, unknown)
   const [first] = unfit
   if (first) throw misfitSecret(runId, ...first)
   return whole as R
@@ -226,6 +229,12 @@ function misfitSecret(runId: string, name: string, of: Misfit): HoldfastError {
   const what = of === 'key' ? 'is one that stands there already' : 'is none'
   return new HoldfastError('SECRET_MISSING', `run "${runId}" holds a ${of} with the secret ${name} in it, and with the value that is given now it ${what}`, {
     runId, advice: 'Nothing is damaged. Give the value that it had when the run recorded it',
+  })
+}
+
+function unknownForm(runId: string, placeholder: string): HoldfastError {
+  return new HoldfastError('STORE_CORRUPT', `a record of run "${runId}" holds ${placeholder.slice(0, 200)}: how that secret is written there is not known`, {
+    runId, advice: 'The record was changed by something else, or written by a newer version of Holdfast; nothing was overwritten',
   })
 }
 
