@@ -59,6 +59,14 @@ describe('the schema of entries', () => {
     expect(entryFault({ ...first('config'), note: { from: 'a later build' } })).toBeUndefined()
   })
 
+  it('takes no limit of a run that no call can give', () => {
+    const started = first('attempt-started')
+    for (const limit of ['maxSteps', 'maxTokens', 'maxJournalBytes', 'runMs']) {
+      for (const wrong of [-5, 0, ...(limit === 'runMs' ? [] : [1.5])]) expect(entryFault({ ...started, limits: { [limit]: wrong } })).toMatch(new RegExp(`^limits\\.${limit} is ${wrong}, not a (whole )?number`))
+      for (const right of [1, null]) expect(entryFault({ ...started, limits: { [limit]: right } })).toBeUndefined()
+    }
+  })
+
   it('does not take what stands on a prototype for a field', () => {
     const { digest: _, ...rest } = first('config')
     expect(entryFault(JSON.parse(`{"__proto__":{"digest":"d"},${JSON.stringify(rest).slice(1)}`))).toBe('digest is missing, not a text')

@@ -6,7 +6,7 @@ import type {
   ApprovalDecided, ApprovalDecision, AskedCall, AttemptSummary, CallInQuestion, Decision, EffectRef, Entry, KeptFile, LimitsRecord, Outcome, PromptRecord, Settlement, StepEffect, StepRef, StepUsage, SuspendReason,
 } from './entry.ts'
 import type { Message } from './message.ts'
-import { atLeast, between, encoded, flag, list, type Look, map, nullable, number, object, oneOf, optional, type Optional, pair, type Shape, text, variants } from './shape.ts'
+import { atLeast, between, encoded, flag, list, type Look, map, nullable, number, object, oneOf, optional, type Optional, pair, positive, type Shape, text, variants } from './shape.ts'
 
 /** A check for each field of a type, optional where the field is. */
 type Fields<T> = { readonly [K in keyof T]-?: Record<never, never> extends Pick<T, K> ? Optional : Shape }
@@ -31,7 +31,7 @@ const prompt = object({ length: count, keep: count, base: optional(text), added:
 const usage = object({ inputTokens: optional(number), outputTokens: optional(number) } satisfies Fields<StepUsage>)
 const file = object({ link: text, file: encoded } satisfies Fields<KeptFile>)
 const limits = object({
-  maxSteps: optional(nullable(number)), maxTokens: optional(nullable(number)), maxJournalBytes: optional(nullable(number)), runMs: optional(nullable(number)), deadline: optional(nullable(number)),
+  maxSteps: optional(nullable(atLeast(1))), maxTokens: optional(nullable(atLeast(1))), maxJournalBytes: optional(nullable(atLeast(1))), runMs: optional(nullable(positive)), deadline: optional(nullable(number)),
 } satisfies Fields<LimitsRecord>)
 const summary = object({ replayed: map(count), recorded: map(count), unrecorded: list(text), leftOpen: optional(list(text)) } satisfies Fields<AttemptSummary>)
 

@@ -38,6 +38,7 @@ export const flag = unless((value) => typeof value === 'boolean', 'true or false
 export const text = unless((value) => typeof value === 'string', 'a text')
 /** Times and durations. */
 export const number = unless((value) => typeof value === 'number' && Number.isFinite(value), 'a number')
+export const positive = unless((value) => typeof value === 'number' && Number.isFinite(value) && value > 0, 'a number above 0')
 export const atLeast = (least: number): Shape => unless((value) => Number.isSafeInteger(value) && (value as number) >= least, `a whole number from ${least}`)
 export const between = (least: number, most: number): Shape => unless((value) => Number.isSafeInteger(value) && (value as number) >= least && (value as number) <= most, `a whole number from ${least} to ${most}`)
 export const oneOf = (...texts: readonly string[]): Shape => unless((value) => texts.includes(value as string), `one of ${texts.join(', ')}`)
