@@ -22,7 +22,7 @@ export const damage: readonly Mutant[] = [
     name: 'a read decision counts again',
     rule: 'R15',
     wrong: 'Behind the cut of a damaged journal a decision that was used up lets an effect pass once more.',
-    file: 'src/run/inbox.ts',
+    file: 'src/journal/message.ts',
     edits: [{ from: " || entry.type === 'salvaged' ?", to: ' ?' }],
     caughtBy: { file: 'test/salvage.test.ts', name: 'leaves messages that cannot be read behind, and what they may have settled in doubt' },
   },
