@@ -49,7 +49,7 @@ function readOptions(args: readonly string[]): Options | undefined {
     journals: integer('--journals', values.journals, 10_000),
     seed: integer('--seed', values.seed, randomInt(1_000_000)),
     from: integer('--from', values.from, 0),
-    files: Math.max(1, integer('--files', values.files, 50)),
+    files: integer('--files', values.files, 50, 1),
     everyByte: values['every-byte'] ?? false,
   }
 }

@@ -44,7 +44,7 @@ function readOptions(args: readonly string[]): Series | undefined {
     quiet: values.quiet ?? false,
     stopAfter: integer('--stop-after', values['stop-after'], 5),
     everywhere: integer('--everywhere', values.everywhere, 0),
-    jobs: Math.max(1, integer('--jobs', values.jobs, availableParallelism())),
+    jobs: integer('--jobs', values.jobs, availableParallelism(), 1),
   }
 }
 

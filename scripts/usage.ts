@@ -14,11 +14,11 @@ export function valuesOf<const OPTIONS extends NonNullable<ParseArgsConfig['opti
   }
 }
 
-/** The value of an option that is a whole number. @throws UsageError. */
-export function integer(name: string, text: string | undefined, fallback: number): number {
+/** The value of an option that is a whole number, at least `least`. @throws UsageError. */
+export function integer(name: string, text: string | undefined, fallback: number, least = 0): number {
   if (text === undefined) return fallback
   const value = Number(text)
-  if (!Number.isSafeInteger(value) || value < 0) throw new UsageError(`${name} must be an integer >= 0, got ${text}`)
+  if (!Number.isSafeInteger(value) || value < least) throw new UsageError(`${name} must be an integer >= ${least}, got ${text}`)
   return value
 }
 

@@ -214,6 +214,7 @@ export interface ConfigChanged extends At {
 /** Records that no longer answer. They are kept: their effects are guarded (R5). */
 export interface Superseded extends At {
   readonly type: 'superseded'
+  /** `live-result`: a step that says nothing of what it asks, which follows a result that may be another one, or which other code has asked for. */
   readonly by: 'divergence' | 'failure' | 'redo' | 'live-result'
   /** The step at which it was found. */
   readonly step: string
