@@ -186,3 +186,12 @@ describe('the tries of a step', () => {
     expect(kept).toEqual([])
   })
 })
+
+it('a wait whose surroundings time out ends with them, and does not keep the process busy', async () => {
+  const waits: string[] = []
+  const agent = defineAgent('a', (run) => run.step('outer', { idempotent: true, timeoutMs: 40 }, () => run.step('inner', { idempotent: true }, () => { throw slowDown(1) })).catch(({ code }: { code: string }) => code))
+  const onEvent = (event: RunEvent) => { if (event.type === 'step-waiting') waits.push(event.step) }
+  const runner = createRunner({ agents: [agent], store: memoryStore(), idleMs: 5, onEvent, retry: { maxAttempts: 3, backoff: { baseMs: 1, jitter: 'none' } } })
+  expect(await runner.run(agent, 1, { runId: 'r' })).toEqual({ status: 'completed', result: 'STEP_TIMEOUT' })
+  expect(waits).toEqual(['0/0', '0/0'])
+})

@@ -42,8 +42,10 @@ export async function performLive(drive: Drive, ticket: Ticket, asked: StepSpec)
         if (retryOf(drive, spec).onLongWait === 'suspend') return drive.hold(ticket, delayed, delayed.until)
         return record(drive, ticket, spec, { outcome: failed(notYet(drive, ticket, delayed)), asked: [] }, { tries: 0, ms: 0 })
       }
+      if (drive.dropIfLeft(ticket, spec.signal)) return
       attempt.emit({ type: 'step-waiting', ...ofStep(ticket.ref), reason: delayed })
-      await sleep(attempt.clock, delayed.until - attempt.clock.now(), anyOf(attempt.signal, spec.around)).catch(() => {})
+      // An effect goes on behind the end of the try around it, as far as another one asks for it.
+      await sleep(attempt.clock, delayed.until - attempt.clock.now(), anyOf(attempt.signal, spec.around?.aborted ? undefined : spec.around)).catch(() => {})
       continue
     }
     if (spec.claim.effect && [...drive.unrecordableResponses].some((response) => ticket.ref.id.startsWith(`${response}/`))) {

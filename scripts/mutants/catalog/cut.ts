@@ -5,6 +5,14 @@ const test = 'test/cut.test.ts'
 
 export const cut: readonly Mutant[] = [
   {
+    name: 'a wait that is over at once, again and again',
+    rule: 'R11',
+    wrong: 'A step that waits inside of what has timed out looks again without end, and keeps its process busy.',
+    file: 'src/run/live.ts',
+    edits: [{ from: 'if (drive.dropIfLeft(ticket, spec.signal)) return\n      attempt.emit', to: 'attempt.emit' }, { from: 'spec.around?.aborted ? undefined : spec.around', to: 'spec.around' }],
+    caughtBy: { file: 'test/kept-waits.test.ts', name: 'a wait whose surroundings time out ends with them, and does not keep the process busy' },
+  },
+  {
     name: 'the clock of what is held up',
     rule: 'R10',
     wrong: 'A step that an ended drive has left behind times out there, and is tried again beside the drive that asks for it anew.',

@@ -82,9 +82,9 @@ function misplacedRuns({ sql }: Connection): Misplaced[] | undefined {
     if (isNoIndex(error)) return undefined
     throw error
   }
-  const second = new Map(indexes[1])
-  const idOf = new Map(indexes[0].filter(([key, id]) => second.get(key) === id))
-  const keyOf = new Map([...idOf].map(([key, id]) => [id, key]))
+  const second = new Map<Key, string>(indexes[1])
+  const idOf = new Map<Key, string>(indexes[0].filter(([key, id]) => second.get(key) === id))
+  const keyOf = new Map<string, Key>([...idOf].map(([key, id]) => [id, key]))
   const stand = read('NOT INDEXED')
   const [keys, ids] = [new Set(stand.map(([key]) => key)), new Set(stand.map(([, id]) => id))]
   const misplaced = stand.flatMap(([key, id]): Misplaced[] => {
