@@ -24,12 +24,12 @@ export function resumeAtOf(entries: readonly Entry[], unread: readonly Message[]
 
 /**
  * What is wrong with the time of the row of a suspended run; undefined: nothing. Whoever answers has it go on at once, and so may an attempt that came to nothing:
- * from any moment on up to the row's last change. Whether a late result wakes it only its sender knows.
+ * from any moment on up to the row's last change, which is that one where a clock was put back meanwhile. Whether a late result wakes it only its sender knows.
  */
 export function resumeAtFault({ resumeAt, updatedAt, createdAt }: RunRow, entries: readonly Entry[], unread: readonly Message[]): string | undefined {
   const { until, isStopped } = leftOf(entries)
   const isAnswered = !isStopped && unread.some(({ type }) => type !== 'late-result')
-  const isDue = resumeAt !== null && resumeAt <= updatedAt && (resumeAt >= createdAt || resumeAt === until)
+  const isDue = resumeAt !== null && resumeAt <= updatedAt && (resumeAt >= createdAt || resumeAt === updatedAt || resumeAt === until)
   if (isDue || (resumeAt === until && !isAnswered)) return undefined
   return `the run's row says resumeAt ${resumeAt}, ${isAnswered ? 'and somebody has answered: the run can go on at once' : `the journal ${until}`}`
 }

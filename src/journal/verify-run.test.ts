@@ -118,8 +118,8 @@ describe('verifyRun', () => {
     const AT = created.at + 1
     const left = (resumeAt: number | null, type: 'aborted' | 'draining' = 'draining'): Entry => ({ type: 'suspended', at: AT, reasons: [{ type, message: 'm' }], resumeAt })
     const [decision, , , , approval, , , , late] = INBOX.map(({ body }) => body) as [string, string, string, string, string, string, string, string, string]
-    const says = (resumeAt: number | null, end: Entry, ...bodies: string[]): unknown[] =>
-      found(chained([created, end]), { status: 'suspended', resumeAt, updatedAt: AT + 10, token: 0, lastSeq: 2, inboxSeq: bodies.length }, bodies.map((body, i) => ({ seq: i + 1, body }))).map((finding) => (finding as unknown[])[2])
+    const says = (resumeAt: number | null, end: Entry, body?: string, updatedAt = AT + 10, bodies = body === undefined ? [] : [body]): unknown[] =>
+      found(chained([created, end]), { status: 'suspended', resumeAt, updatedAt, token: 0, lastSeq: 2, inboxSeq: bodies.length }, bodies.map((body, i) => ({ seq: i + 1, body }))).map((finding) => (finding as unknown[])[2])
 
     it('is that of the journal, or any at which somebody may have made it due', () => {
       for (const until of [null, AT, AT + 1_000]) for (const resumeAt of [until, AT + 5]) expect(says(resumeAt, left(until))).toEqual([])
@@ -133,6 +133,8 @@ describe('verifyRun', () => {
           expect(says(resumeAt, left(until), body)).toEqual([`the run's row says resumeAt ${resumeAt}, and somebody has answered: the run can go on at once`])
         }
         expect(says(AT + 10, left(null), body)).toEqual([])
+        // A clock was put back before the answer came.
+        expect(says(AT - 60_000, left(null), body, AT - 60_000)).toEqual([])
         expect(says(null, left(null, 'aborted'), body)).toEqual([])
       }
       expect(says(null, left(null), late)).toEqual([])
