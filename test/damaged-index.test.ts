@@ -6,6 +6,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { command } from '../src/cli/fixtures/test-io.ts'
 import { createRunner, defineAgent, sqliteStore, type Runner } from '../src/index.ts'
+import { closing } from './support/closing.ts'
 import { damageIndex } from './support/damaged-index.ts'
 
 let folder: string
@@ -19,14 +20,8 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true }))
 
 const desk = defineAgent('desk', (run) => run.step('charge', () => ++charged))
-async function withRunner<T>(use: (runner: Runner) => Promise<T>): Promise<T> {
-  const runner = createRunner({ agents: [desk], store: sqliteStore(file) })
-  try {
-    return await use(runner)
-  } finally {
-    await runner.close()
-  }
-}
+const withRunner = <T>(use: (runner: Runner) => Promise<T>): Promise<T> =>
+  closing(createRunner({ agents: [desk], store: sqliteStore(file) }), use)
 const again = (): Promise<unknown> => withRunner((runner) => runner.run(desk, null, { runId: 'order-7' }))
 const cli = (...args: string[]): ReturnType<typeof command> => command([...args, '--store', file])
 function sql(...statements: string[]): Record<string, unknown>[] {

@@ -6,6 +6,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { command } from '../src/cli/fixtures/test-io.ts'
 import { createRunner, defineAgent, sqliteStore, type Runner, type Store } from '../src/index.ts'
+import { closing } from './support/closing.ts'
 import { damageIndex } from './support/damaged-index.ts'
 import { changeByte } from './support/row-bytes.ts'
 
@@ -34,14 +35,8 @@ const desk = defineAgent('a', async (run) => {
   for (let i = 0; i < (run.runId === 'b-run' ? 3 : 1); i++) await run.step('work', { key: String(i) }, () => ++calls)
   return run.step('pay', { key: 'pay' }, () => { throw Object.assign(new Error('reset'), { code: 'ECONNRESET' }) })
 })
-async function withRunner<T>(use: (runner: Runner) => Promise<T>): Promise<T> {
-  const runner = createRunner({ agents: [desk], store: sqliteStore(file), idleMs: 5, retry: { maxAttempts: 1 } })
-  try {
-    return await use(runner)
-  } finally {
-    await runner.close()
-  }
-}
+const withRunner = <T>(use: (runner: Runner) => Promise<T>): Promise<T> =>
+  closing(createRunner({ agents: [desk], store: sqliteStore(file), idleMs: 5, retry: { maxAttempts: 1 } }), use)
 async function withStore<T>(use: (store: Store) => Promise<T>): Promise<T> {
   const store = sqliteStore(file, { readOnly: true })
   await store.open()

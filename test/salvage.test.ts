@@ -10,6 +10,7 @@ import { createRunner, currentStep, defineAgent, describeEvent, sqliteStore, typ
 import { encryptedStore, parseKeys } from '../src/stores/encrypted.ts'
 import { command } from '../src/cli/fixtures/test-io.ts'
 import { hash } from '../src/core/hash.ts'
+import { closing } from './support/closing.ts'
 import { testModel } from './support/model.ts'
 
 const KEYS = `a:${Buffer.alloc(32, 7).toString('base64')}`
@@ -32,14 +33,8 @@ const agent = defineAgent('a', async (run: Run) => {
   return run.step('last', { key: 'k' }, did('last'))
 })
 const under = (isEncrypted: boolean): Store => (isEncrypted ? encryptedStore(sqliteStore(file), parseKeys(KEYS, 'KEYS')) : sqliteStore(file))
-async function withRunner<T>(use: (runner: ReturnType<typeof createRunner>) => Promise<T>, { isEncrypted = false, ...options }: Partial<RunnerOptions> & { isEncrypted?: boolean } = {}): Promise<T> {
-  const runner = createRunner({ agents: [agent], store: under(isEncrypted), idleMs: 5, ...options })
-  try {
-    return await use(runner)
-  } finally {
-    await runner.close()
-  }
-}
+const withRunner = <T>(use: (runner: ReturnType<typeof createRunner>) => Promise<T>, { isEncrypted = false, ...options }: Partial<RunnerOptions> & { isEncrypted?: boolean } = {}): Promise<T> =>
+  closing(createRunner({ agents: [agent], store: under(isEncrypted), idleMs: 5, ...options }), use)
 const completed = (isEncrypted = false): Promise<unknown> => withRunner((runner) => runner.run(agent, {}, { runId: 'r' }), { isEncrypted })
 function sql(...statements: string[]): void {
   const database = new DatabaseSync(file)

@@ -9,6 +9,7 @@ import { z } from 'zod'
 import { command } from '../src/cli/fixtures/test-io.ts'
 import { createRunner, defineAgent, sqliteStore, type Agent, type Run, type Runner, type Store } from '../src/index.ts'
 import { encryptedStore, parseKeys } from '../src/stores/encrypted.ts'
+import { closing } from './support/closing.ts'
 import { testModel } from './support/model.ts'
 
 const KEYS = `a:${Buffer.alloc(32, 7).toString('base64')}`
@@ -32,14 +33,8 @@ const charge = defineAgent('a', (run: Run) => run.step('charge', { key: 'k' }, (
   paid++
   throw Object.assign(new Error('reset'), { code: 'ECONNRESET' })
 }))
-async function withRunner<T>(agent: Agent<never, unknown>, use: (runner: Runner) => Promise<T>, store: Store = sqliteStore(file)): Promise<T> {
-  const runner = createRunner({ agents: [agent as Agent<unknown, unknown>], store, idleMs: 5, retry: { maxAttempts: 1 } })
-  try {
-    return await use(runner)
-  } finally {
-    await runner.close()
-  }
-}
+const withRunner = <T>(agent: Agent<never, unknown>, use: (runner: Runner) => Promise<T>, store: Store = sqliteStore(file)): Promise<T> =>
+  closing(createRunner({ agents: [agent as Agent<unknown, unknown>], store, idleMs: 5, retry: { maxAttempts: 1 } }), use)
 const asked = async (store?: Store): Promise<void> => void (await withRunner(refunds, (runner) => runner.run('a', {}, { runId: 'r' }), store))
 const resumed = (store?: Store): Promise<unknown> => withRunner(refunds, (runner) => runner.resume('r'), store)
 const cli = (...args: string[]): ReturnType<typeof command> => command([...args, '--store', file])

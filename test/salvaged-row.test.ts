@@ -6,6 +6,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { command } from '../src/cli/fixtures/test-io.ts'
 import { createRunner, defineAgent, sqliteStore, type Runner } from '../src/index.ts'
+import { closing } from './support/closing.ts'
 
 const BIG = '(1 << 60)'
 const DIGITS = '1152921504606846976'
@@ -26,14 +27,8 @@ const desk = defineAgent('a', async (run) => {
     return ++calls
   })
 })
-async function withRunner<T>(use: (runner: Runner) => Promise<T>): Promise<T> {
-  const runner = createRunner({ agents: [desk], store: sqliteStore(file), idleMs: 5, retry: { maxAttempts: 1 } })
-  try {
-    return await use(runner)
-  } finally {
-    await runner.close()
-  }
-}
+const withRunner = <T>(use: (runner: Runner) => Promise<T>): Promise<T> =>
+  closing(createRunner({ agents: [desk], store: sqliteStore(file), idleMs: 5, retry: { maxAttempts: 1 } }), use)
 /** A run with an answer that it has not taken in yet, and one beside it that has none. */
 const begun = (): Promise<void> => withRunner(async (runner) => {
   await runner.run('a', null, { runId: 'r' }).catch(() => {})

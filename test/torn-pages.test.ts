@@ -6,6 +6,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { command } from '../src/cli/fixtures/test-io.ts'
 import { createRunner, defineAgent, sqliteStore, type Runner } from '../src/index.ts'
+import { closing } from './support/closing.ts'
 
 let folder: string
 let file: string
@@ -28,14 +29,8 @@ const desk = defineAgent('a', async (run) => {
   for (let i = 0; i < 6; i++) await run.step('work', { key: String(i) }, () => (calls++, `${run.runId} ${i} `.repeat(100)))
   return 'done'
 })
-async function withRunner<T>(use: (runner: Runner) => Promise<T>): Promise<T> {
-  const runner = createRunner({ agents: [desk], store: sqliteStore(file), idleMs: 5 })
-  try {
-    return await use(runner)
-  } finally {
-    await runner.close()
-  }
-}
+const withRunner = <T>(use: (runner: Runner) => Promise<T>): Promise<T> =>
+  closing(createRunner({ agents: [desk], store: sqliteStore(file), idleMs: 5 }), use)
 const cli = (...args: string[]): ReturnType<typeof command> => command([...args, '--store', file])
 /** Makes the page zero on which that text stands; or (`misread`) has its first row begin where no row is: SQLite reads one without values then. */
 function tear(text: string, how: 'zero' | 'misread' = 'zero'): void {

@@ -5,7 +5,7 @@ const SPACE = /[ \t\n\r]*/y
 
 type Next = 'value' | 'value or ]' | 'key' | 'key or }' | ':' | ', or end' | 'nothing'
 
-/** `at position 3 (line 1, column 4)`, from 0, or that it ends too early. */
+/** `it is none from position 3 on (line 1, column 4)`, the position from 0; or that it ends too early. */
 export function jsonFault(text: string): string {
   const at = faultAt(text)
   if (at >= text.length) return 'it ends too early'

@@ -9,7 +9,7 @@ import { generationOf, MAIN, parentOf, placeOf, regenerated } from './identity.t
 export interface StepRecord {
   readonly ref: StepRef
   readonly fingerprint: string
-  /** What its code had asked for before, by its turn. */
+  /** Where its code came from, where it says nothing of what it asks: what that had asked for last, and what it went on from, by their turns. */
   readonly after: readonly string[] | undefined
   readonly config: string | undefined
   /** Digests of changed configurations under which it has answered already. */

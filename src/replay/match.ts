@@ -68,5 +68,5 @@ const isUnder = (record: StepRecord, config: string | undefined): boolean =>
 export const asksTheSame = ({ ref, fingerprint }: StepRecord, claim: Claim): boolean =>
   ref.kind === claim.kind && ref.name === claim.name && fingerprint === claim.fingerprint
 
-/** Whether a record is of a step that asks for the same, as far as one says that says nothing of what it asks, and other code has asked for it. */
+/** Whether a record is of a step that says nothing of what it asks, and that other code has asked for than asks now. */
 export const isOfOtherCode = ({ after }: StepRecord, claim: Claim): boolean => isBlind(claim) && after !== undefined && claim.isThat?.(after) === false

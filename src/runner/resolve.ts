@@ -38,10 +38,9 @@ export async function decide(store: Store, runId: string, asked: string | Waitin
   if (question.first.length > 0) throw nothingToResolve(runId, step, row.status, question.first)
   const advice = 'Look at what it waits for now'
   const known = typeof asked === 'string' ? (asOf === undefined ? undefined : lastReasons(entries.filter(({ seq }) => seq <= asOf)).find((reason) => reason.step === step)) : asked
-  // What was shown may be masked.
-  const isText = (shown: string, text: string): boolean => shown === text || shown === shownName(text)
-  const isOther = known?.calls?.some(({ step, idempotencyKey }) => idempotencyKey !== undefined && !isText(idempotencyKey, history.ledger.effects.get(step)?.idempotencyKey ?? ''))
-  if (known && (isOther || known.fingerprint !== question.fingerprint || !isText(known.tool, question.effect.name))) {
+  const { name } = question.effect
+  const isOther = known?.calls?.some(({ step, idempotencyKey }) => idempotencyKey !== undefined && history.ledger.effects.get(step)?.idempotencyKey !== idempotencyKey)
+  if (known && (isOther || known.fingerprint !== question.fingerprint || ![name, shownName(name)].includes(known.tool))) {
     throw new HoldfastError('NOTHING_TO_RESOLVE', `step "${step}" of run "${runId}" is another call now than the one that was asked about`, { runId, step, advice })
   }
   const again = typeof asked === 'string'

@@ -31,7 +31,7 @@ export const decisions: readonly Mutant[] = [
     rule: 'R6',
     wrong: 'A decision that is given with its reason is taken for the call that has its id by now.',
     file: 'src/runner/resolve.ts',
-    edits: [{ from: '(isOther || known.fingerprint !== question.fingerprint || !isText(known.tool, question.effect.name))', to: '(!known.step)' }],
+    edits: [{ from: '(isOther || known.fingerprint !== question.fingerprint || ![name, shownName(name)].includes(known.tool))', to: '(!known.step)' }],
     caughtBy: { file: 'test/elsewhere.test.ts', name: 'is taken, and is refused where the id has become that of another call' },
   },
   {

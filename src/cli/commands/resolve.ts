@@ -19,7 +19,7 @@ export const resolve: Command = {
       { name: 'rerun', text: CHOICES.rerun },
       ...SAY_OPTIONS,
     ],
-    notes: ['Find out what happened first: nothing is done to the outside world here. The step is the id that show prints. One decision counts; a second one about the same question is refused.', SECRETS_NOTE],
+    notes: ['Find out what happened first: nothing is done to the outside world here. The step is the id that show prints. One decision counts; a second one about the same question is refused.', 'A step whose caller was told that its outcome is unknown, and went on with that, is told so again: what is decided holds for calls after it. `holdfast resume <id> --redo STEP` asks for the step itself anew.', SECRETS_NOTE],
     examples: [
       `holdfast resolve ticket-123 2/c:call_7 --result '{"refunded":true}'`,
       'holdfast resolve ticket-123 2/c:call_7 --rerun --resume',

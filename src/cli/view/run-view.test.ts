@@ -99,6 +99,10 @@ describe('the view of a run', () => {
     expect(states(after)).toEqual({ '0': 'completed', '0/c:a': 'skipped' })
   })
 
+  it.each(['completed', 'cancelled'] as const)('that has %s has no messages for a next attempt: there is none', (status) => {
+    expect(view(status, [started(1), { type: 'run-ended', status }], { inbox: undefined, rowPatch: { inboxSeq: 2 } })).toMatchObject({ unread: 0 })
+  })
+
   it('whose inbox is not known says that there are messages', () => {
     expect(view('running', [started(1)], { inbox: undefined, rowPatch: { inboxSeq: 2 } })).toMatchObject({ unread: 2, decisions: [] })
   })

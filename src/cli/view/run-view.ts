@@ -122,7 +122,7 @@ export function runView({ row: given, entries, owner, inbox = [], place, now = -
     totals: totalsOf(views),
     ...findings.found,
     decisions,
-    unread: Math.max(0, row.inboxSeq - taken),
+    unread: isOver ? 0 : Math.max(0, row.inboxSeq - taken),
     waits,
     resume: canGoOn ? resumeCommand(runId, place, status) : null,
   }

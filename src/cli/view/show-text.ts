@@ -127,8 +127,7 @@ function goOnLines(view: RunView, options: TextOptions): string[] {
   const { waits, unread, resume } = view
   const isKnown = view.decisions.some(({ attempt }) => attempt === null)
   const lines = waitLines(waits, options)
-  const isOver = view.status === 'completed' || view.status === 'cancelled'
-  if (unread > 0 && !isKnown && !isOver) lines.push('', `${unread} ${unread === 1 ? 'message waits' : 'messages wait'} in its inbox for the next attempt`)
+  if (unread > 0 && !isKnown) lines.push('', `${unread} ${unread === 1 ? 'message waits' : 'messages wait'} in its inbox for the next attempt`)
   if (resume !== null) lines.push('', waits.some(({ choices }) => choices.length > 0) ? 'Then it goes on with' : 'It goes on with', `  ${resume}`)
   return lines[0] === '' ? lines.slice(1) : lines
 }
