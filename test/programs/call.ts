@@ -12,6 +12,8 @@ export interface CallSpec {
   readonly rerunAllowed?: boolean
   /** Calls of the same effect: while one is in doubt, no other starts. */
   readonly effect?: string
+  /** That of the arguments that it was asked with, where its attempt may not know yet that somebody has agreed to others. */
+  readonly effectAsAsked?: string
   /** The same effect by the user's own word, whatever the arguments. */
   readonly keyed?: boolean
   /** Name of the tool or step. */

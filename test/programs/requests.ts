@@ -7,7 +7,7 @@ import { claimed } from './claim.ts'
 import type { Place } from './place.ts'
 import type { ToolName } from './program.ts'
 import { answerTo, digest, scriptedModel, type Answer, type Arguments } from './scripted-model.ts'
-import { never } from './session.ts'
+import { never, type Session } from './session.ts'
 import { ruleOf, toolsOf } from './tools.ts'
 import type { CallSpec } from './call.ts'
 
@@ -121,12 +121,19 @@ export function watchedTools(
       const approval = approvalOf(input)
       const made = madeWith(session.world.get(position), input)
       const rule = ruleOf(session.program, name as ToolName, made)
-      const spec: CallSpec = { position, kind: 'tool', what: name, ...rule, input: made, does: input.does, ...(drifts && { drifting: path }), ...(approval && { approval }) }
+      const spec: CallSpec = { position, kind: 'tool', what: name, ...rule, input: made, does: input.does, ...asAsked(session, position, ruleOf(session.program, name as ToolName, input)), ...(drifts && { drifting: path }), ...(approval && { approval }) }
       const ask = (): Promise<unknown> => (tool.execute as unknown as (input: unknown, options: unknown) => Promise<unknown>)(input, options)
       return claimed(session, line, spec, ask, (value) => mistakenFor(position, [input, approval?.made], value, session.world.allowedAnswers(position)))
     }
     return [name, { ...tool, execute } as ToolSet[string]]
   }))
+}
+
+/** Somebody has agreed to other arguments since the attempt began: it may not know of them, and what it makes of the call stands in later ones. */
+function asAsked({ world, answeredBefore }: Session, position: string, { effect }: Pick<CallSpec, 'effect'>): Pick<CallSpec, 'effectAsAsked'> {
+  const call = world.get(position)
+  const isLate = call?.spec.effectAsAsked !== undefined || (call?.mayBeAnswered && !answeredBefore.has(position))
+  return isLate && effect !== undefined ? { effectAsAsked: effect } : {}
 }
 
 function mistakenFor(position: string, inputs: readonly unknown[], value: unknown, allowed: ReadonlySet<string>): string | undefined {

@@ -54,6 +54,8 @@ export class Session {
   readonly imminent = new Set<string>()
   /** Positions that got an end in this process. */
   readonly ended = new Set<string>()
+  /** Positions that somebody had answered for when it began. */
+  readonly answeredBefore: ReadonlySet<string>
   /** By step id as the library tells it in this process, the position. */
   readonly steps = new Map<string, string>()
   /** Ids of steps whose end was announced, and of those that were answered from the journal. */
@@ -75,6 +77,7 @@ export class Session {
     this.number = options.number
     this.disturbance = options.disturbance
     this.random = seededRandom(options.program.seed * 1000 + options.number)
+    this.answeredBefore = new Set([...options.world.calls.values()].filter(({ isAnswered }) => isAnswered).map(({ spec }) => spec.position))
   }
 
   /** A step counts once, as what it was first: a handler that is driven again replays what the attempt has recorded. */

@@ -170,8 +170,7 @@ export class World {
     this.log.push(`   decision: ${decision} for ${position}`)
     const call = this.calls.get(position)
     if (call && decision === 'rerun') Object.assign(call, { authorised: true, notDone: false })
-    for (const each of [call, ...about.map((id) => this.calls.get(id))]) {
-      if (!each) continue
+    for (const each of [call, ...about.map((id) => this.calls.get(id))].flatMap((one) => (one ? [one, ...this.#behind(one)] : []))) {
       each.settled = true
       if (decision === 'rerun') this.#consume(each)
       else each.answered = 'soon'
@@ -182,6 +181,12 @@ export class World {
     // Where calls move about: by the person's word this call is what that one did, which explains it.
     const explained = call && decision !== 'rerun' && decision !== 'skip' ? about.map((id) => this.calls.get(id)).find((each) => each && each !== call && isAlike(each.spec, call.spec)) : undefined
     if (explained && this.loose) explained.consumed = true
+  }
+
+  /** Where calls move about: one that was told that nobody knows, and never started, was told of another one's doubt. */
+  #behind(call: Call): readonly Call[] {
+    if (!this.loose || !call.toldUnknown || call.starts.length > 0) return []
+    return [...this.calls.values()].filter((other) => other !== call && other.isInDoubt && isTwin(other.spec, call.spec)).slice(0, 1)
   }
 
   /** With a call that was answered by what others did, those are used up. */
@@ -213,7 +218,7 @@ export class World {
       other.wasUnknown || (this.loose && isTwin(other.spec, spec)) || (spec.drifting !== undefined && other.spec.drifting === spec.drifting)
     const isAlike = (other: Call): boolean => {
       if (spec.effect === undefined) return this.loose && isTwin(other.spec, spec)
-      return other.spec.effect === spec.effect && isAnswer(other)
+      return (other.spec.effect === spec.effect || other.spec.effect === spec.effectAsAsked) && isAnswer(other)
     }
     const others = [...this.calls.values()].filter(isAlike)
     const own = this.calls.get(position)!
