@@ -10,6 +10,8 @@ export interface Row {
   readonly bytesRatio?: number
   /** The same loop without Holdfast: what of the row is not ours. */
   readonly plain?: Row
+  /** Its requests as JSON: what a provider does with each of them, at the least. */
+  readonly sent?: Row
 }
 
 /** What a loop's steps cost beside the same ones without Holdfast. */
@@ -17,7 +19,7 @@ export const oursOf = ({ msPerStep, first, last }: Row, plain: Row): Row => ({
   what: '    of that Holdfast', msPerStep: msPerStep - plain.msPerStep, first: first - plain.first, last: last - plain.last,
 })
 
-const BLOCKS = 40
+export const BLOCKS = 40
 
 export class Blocks {
   readonly #size: number
@@ -39,7 +41,7 @@ export class Blocks {
     this.#work.push((user + system) / 1_000 / this.#size)
   }
 
-  row(what: string, more: Pick<Row, 'bytesRatio' | 'plain'> = {}): Row {
+  row(what: string, more: Pick<Row, 'bytesRatio' | 'plain' | 'sent'> = {}): Row {
     const msPerStep = (performance.now() - this.#began) / this.#count
     return { what, msPerStep, first: Math.min(...this.#work.slice(0, 8)), last: Math.min(...this.#work.slice(-8)), ...more }
   }

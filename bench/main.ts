@@ -80,11 +80,11 @@ const benches = (steps: number, folder: string): Readonly<Record<string, () => P
 })
 
 function line(row: Row, raw: number): string {
-  const { what, msPerStep, first, last, bytesRatio, plain } = row
+  const { what, msPerStep, first, last, bytesRatio, plain, sent } = row
   const cost = `  ${what.padEnd(42)} ${msPerStep.toFixed(3).padStart(8)} ms ${(msPerStep / raw).toFixed(1).padStart(7)} x raw`
   const growth = `  growth ${(last / first).toFixed(2).padStart(5)} (${first.toFixed(3)} -> ${last.toFixed(3)} ms)`
   const bytes = bytesRatio === undefined ? '' : `  ${bytesRatio.toFixed(2)} x the payload in the journal`
-  return `${cost}${growth}${bytes}\n${plain ? line(plain, raw) + line(oursOf(row, plain), raw) : ''}`
+  return `${cost}${growth}${bytes}\n${plain ? line(plain, raw) + line(oursOf(row, plain), raw) : ''}${sent ? line(sent, raw) : ''}`
 }
 
 async function main(args: readonly string[]): Promise<number> {

@@ -2,20 +2,20 @@
 import { generateText, stepCountIs, streamText, tool } from 'ai'
 import { z } from 'zod'
 import { createRunner, defineAgent, memoryStore, type Run } from '../src/index.ts'
-import { Blocks, type Row } from './blocks.ts'
+import { Blocks, BLOCKS, type Row } from './blocks.ts'
 import { benchModel } from './model.ts'
 
 const payload = 'x'.repeat(1_000)
 const system = 's'.repeat(100_000)
 
 /** Drives the loop in a run, and gives its row. */
-async function inRun(what: string, steps: number, loop: (run: Run, blocks: Blocks) => Promise<unknown>, plain?: Row): Promise<Row> {
+async function inRun(what: string, steps: number, loop: (run: Run, blocks: Blocks) => Promise<unknown>, beside: Pick<Row, 'plain' | 'sent'>): Promise<Row> {
   const blocks = new Blocks(steps)
   const agent = defineAgent('requests', async (run) => void (await loop(run, blocks)))
   const store = memoryStore()
   await createRunner({ agents: [agent], store }).run(agent, 1, { runId: 'run' })
   const bytes = (await store.read('run')).reduce((sum, { body }) => sum + body.length, 0)
-  return blocks.row(what, { bytesRatio: bytes / (steps * payload.length), ...(plain && { plain }) })
+  return blocks.row(what, { bytesRatio: bytes / (steps * payload.length), ...beside })
 }
 
 /** The conversation grows by two messages a step; its messages stay the same objects. */
@@ -29,7 +29,24 @@ export const ownLoop = (steps: number): Promise<Row> =>
       prompt.push({ role: 'assistant', content: content.filter((part) => part.type === 'text') })
       blocks.step()
     }
-  })
+  }, { sent: asJson(steps) })
+
+/** The first and the last requests of that loop as JSON. */
+function asJson(steps: number): Row {
+  const messages = (count: number): object[] => [{ role: 'system', content: system }, ...Array.from({ length: count }, (_, i) => ({ role: i % 2 ? 'assistant' : 'user', content: [{ type: 'text', text: i % 2 ? payload : `question ${i}` }] }))]
+  const ms = (count: number): number => {
+    const prompt = messages(count)
+    const times = Array.from({ length: 5 }, () => {
+      const began = process.cpuUsage()
+      JSON.stringify(prompt)
+      const { user, system } = process.cpuUsage(began)
+      return (user + system) / 1_000
+    })
+    return Math.min(...times)
+  }
+  const [first, middle, last] = [steps / BLOCKS, steps, 2 * steps].map(ms)
+  return { what: '    such a request as JSON', msPerStep: middle!, first: first!, last: last! }
+}
 
 const LOOPS = {
   'generateText': async (options: Parameters<typeof generateText>[0]) => void (await generateText(options)),
@@ -52,5 +69,5 @@ export async function sdkLoop(name: keyof typeof LOOPS, steps: number, { readOnl
   }
   const plain = new Blocks(steps)
   await loop(plain)
-  return inRun(`${name}, ${readOnly ? 'read-only tool' : 'tool with effects'}`, steps, (run, blocks) => loop(blocks, run), plain.row(`${name}, plain`))
+  return inRun(`${name}, ${readOnly ? 'read-only tool' : 'tool with effects'}`, steps, (run, blocks) => loop(blocks, run), { plain: plain.row(`${name}, plain`) })
 }

@@ -107,14 +107,18 @@ export class Conversations {
   #take({ system, base, keep, before, added, known }: Compared, repaired: readonly string[]): Conversation {
     const length = keep + added.length
     const last = known.at(-1) ?? before
-    const messages = (): LanguageModelV4Message[] => [...system, ...(base?.messages.slice(0, keep) ?? []), ...added]
+    const whole = (copy: typeof copyOf): LanguageModelV4Message[] => {
+      const messages = system.map((message) => copy(message))
+      for (let i = 0; i < length; i++) messages.push(copy(i < keep ? base!.messages[i]! : added[i - keep]!))
+      return messages
+    }
     const all = { repaired, hasLinks: last?.hasLinks ?? false }
-    if (last?.digest === NO_FINGERPRINT) return { ...all, whole: () => copyOf(messages()), fingerprint: null, prompt: { length, keep: 0, added: [] }, messages: () => [], carriesOn: undefined, results: [], claimedBy: () => {} }
+    if (last?.digest === NO_FINGERPRINT) return { ...all, whole: () => whole(copyOf), fingerprint: null, prompt: { length, keep: 0, added: [] }, messages: () => [], carriesOn: undefined, results: [], claimedBy: () => {} }
     const trunk = base ? grown(base, keep, added, known) : { messages: added, known }
     const line: Line = { trunk, length, step: undefined }
     const conversation: Conversation = {
       ...all,
-      whole: () => copyAgain(messages()),
+      whole: () => whole(copyAgain),
       fingerprint: last?.digest ?? hash('no messages'),
       prompt: this.#described(base, keep, line),
       messages: () => labelsOf(line, 0),
