@@ -45,7 +45,7 @@ describe('a run that ends without asking for what an earlier attempt had started
 
 describe('a run that was killed in the middle of a refund, and ends with it in doubt', () => {
   /** How the agent goes on after the kill. */
-  type Then = 'gives up' | 'has no such tool' | 'calls it otherwise' | 'is asked something else'
+  type Then = 'gives up' | 'gives up while the outside world is asked' | 'has no such tool' | 'calls it otherwise' | 'is asked something else'
 
   async function killed() {
     const made: string[] = []
@@ -54,13 +54,15 @@ describe('a run that was killed in the middle of a refund, and ends with it in d
     const refund = tool({ inputSchema: z.object({}), execute })
     const model = testModel((turn, call) => (turn === 0 && !JSON.stringify(call.prompt).includes('Hello') ? { calls: [{ id: 'c', tool: 'refund', input: {} }] } : { text: 'done' }))
     const agent = defineAgent('a', async (run) => {
-      const tools = run.tools(then === 'has no such tool' ? {} : then === 'calls it otherwise' ? { payBack: refund } : { refund })
-      const abort = then === 'gives up' ? { abortSignal: AbortSignal.timeout(5) } : {}
+      const givingUp = new AbortController()
+      const reconcile = async () => (givingUp.abort(), { status: 'completed', output: 'receipt' } as const)
+      const tools = then === 'has no such tool' ? run.tools({}) : then === 'calls it otherwise' ? run.tools({ payBack: refund }) : run.tools({ refund }, then === 'gives up while the outside world is asked' ? { refund: { reconcile } } : {})
+      const abort = then === 'gives up' ? { abortSignal: AbortSignal.timeout(5) } : { abortSignal: givingUp.signal }
       const prompt = then === 'is asked something else' ? 'Hello' : 'Refund it.'
       try {
         return (await generateText({ model: run.model(model), tools, prompt, stopWhen: stepCountIs(3), ...abort })).text
       } catch {
-        return 'gave up'
+        return await run.step('say so', { input: 1 }, () => 'gave up')
       }
     })
     const store = memoryStore()
@@ -76,6 +78,14 @@ describe('a run that was killed in the middle of a refund, and ends with it in d
     goOn(how)
     expect(await runner.resume('r')).toMatchObject({ status: 'completed' })
     expect(await warningsOf(runner)).toContainEqual(expect.stringMatching(/^EFFECTS_LEFT: .*tool "refund" \(0\/c:c\), of which nobody knows whether it took effect/))
+    expect(made).toEqual(['refunded'])
+  })
+
+  it('says so where it gives up while the outside world is asked, and that says that it was done', async () => {
+    const { made, runner, goOn } = await killed()
+    goOn('gives up while the outside world is asked')
+    expect(await runner.resume('r')).toMatchObject({ status: 'completed', result: 'gave up' })
+    expect(await warningsOf(runner)).toContainEqual(expect.stringMatching(/^EFFECTS_LEFT: .*tool "refund" \(0\/c:c\), which was done/))
     expect(made).toEqual(['refunded'])
   })
 })

@@ -3,7 +3,7 @@
  * place (R5). What is asked for leaves, so it is small where there is much that runs live.
  */
 import { isInDoubt, isUnknown } from '../effects/doubt.ts'
-import { isDone, wouldBeRepeated, type Effect, type Ledger } from '../effects/ledger.ts'
+import { isDone, isUntold, wouldBeRepeated, type Effect, type Ledger } from '../effects/ledger.ts'
 import type { EffectRef, StepRef } from '../journal/entry.ts'
 import type { Ticket } from './claim.ts'
 import { isWithin, parentOf, turnOf } from './identity.ts'
@@ -56,11 +56,11 @@ export class Unclaimed {
       && (isDone(effect) || (!effect.consumed && (isInDoubt(effect, () => false) || wouldBeRepeated(effect)))) && !this.#isHeld(effect.step.id))
   }
 
-  /** Those of which something is known, or in doubt, that no call has been answered with; and what else is in doubt, or superseded. */
+  /** Those of which something is known, or in doubt, that no call has been answered with; and what else is in doubt, superseded, or turned out to be done when its caller had given up. */
   left(): Effect[] {
     const unclaimed = [...this.#effects.values()].flatMap((same) => [...same.values()])
       .filter((effect) => !effect.superseded && !effect.consumed && !effect.passed && (isDone(effect) || isUnknown(effect, () => false)) && !this.#isHeld(effect.step.id))
-    const standing = this.#ledger.allStanding().filter((effect) => (effect.superseded ? !effect.passed : isInDoubt(effect, () => false)))
+    const standing = this.#ledger.allStanding().filter((effect) => (effect.superseded ? !effect.passed : isInDoubt(effect, () => false) || (isUntold(effect) && !this.#isHeld(effect.step.id))))
     return [...new Set([...unclaimed, ...standing])].filter(({ cause }) => cause !== 'skipped')
   }
 

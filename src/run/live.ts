@@ -80,6 +80,8 @@ export async function performLive(drive: Drive, ticket: Ticket, asked: StepSpec)
       case 'reconcile':
         drive.tellDoubt({ ref: verdict.effect.step }, 'reconcile')
         await reconcile(drive, ticket, spec, verdict.effect)
+        // What it said stands, and answers who asks next.
+        if (drive.dropIfLeft(ticket, spec.signal)) return
         break
       case 'hold':
         await drive.park(ticket, () => stillOnItsWay(ticket), { isWork: true })

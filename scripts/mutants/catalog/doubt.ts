@@ -131,6 +131,15 @@ export const doubt: readonly Mutant[] = [
     caughtBy: { file: 'src/effects/guard.test.ts', name: 'does not start while the call that stood at its turn before is on its way' },
   },
   {
+    name: 'found out for nobody',
+    rule: 'R6',
+    wrong: 'What the outside world says of a call is recorded as its answer after who asked for it has given up, and the run ends as if somebody knew.',
+    file: 'src/run/live.ts',
+    edits: [{ from: `        if (drive.dropIfLeft(ticket, spec.signal)) return
+        break`, to: '        break' }],
+    caughtBy: { file: 'test/left-behind.test.ts', name: 'says so where it gives up while the outside world is asked, and that says that it was done' },
+  },
+  {
     name: 'left in doubt without a word',
     rule: 'R6',
     wrong: 'A run completes with an effect in doubt that was superseded, or given up by who asked for it, and nobody is told.',
