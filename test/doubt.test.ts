@@ -190,7 +190,7 @@ describe('killed between the effect and its record (C1)', () => {
     expect(refunds.made[0]!.key).toBe(refunds.made[1]!.key)
   })
 
-  it.each([{ idempotent: true }, { composite: true }, { readOnly: true }])('is known as soon as it has ended, where its tool is %o by then: nothing is left in doubt', async (policy) => {
+  it.each([{ idempotent: true }, { readOnly: true }])('is known as soon as it has ended, where its tool is %o by then: nothing is left in doubt', async (policy) => {
     const { store } = await killedAfterEffect()
     const { agent, refunds } = refunding(policy)
     const warned: string[] = []

@@ -3,13 +3,16 @@ import type { InferToolInput, InferToolOutput, Tool, ToolExecutionOptions } from
 import { anyOf } from '../core/abort.ts'
 import { hash } from '../core/hash.ts'
 import { shown } from '../core/shown.ts'
+import type { EffectPolicy } from '../effects/guard.ts'
 import { HoldfastError } from '../errors.ts'
+import { decode, type Encoded } from '../journal/codec.ts'
 import { copyOf } from '../journal/copy.ts'
 import { fingerprint } from '../journal/fingerprint.ts'
 import { TEXT_BYTES, textWithin } from '../journal/given-text.ts'
 import type { Secrets } from '../journal/secrets.ts'
 import { checkObject, oneOf } from '../reliability/check.ts'
 import { checkToolNames, fixToolPolicy, resolveToolPolicy, type ResolvedToolPolicy, type ToolPolicy } from '../reliability/index.ts'
+import type { ClaimedEffect } from '../replay/claim.ts'
 import { asOneLine, isDriving } from '../run/current.ts'
 import type { Drive } from '../run/drive.ts'
 import type { StepContext, StepSpec } from '../run/step.ts'
@@ -155,6 +158,10 @@ function toolSpec(
   const onIncomplete = policy.onIncompleteTool ?? (onIncompleteTool === 'reconcile' && !policy.reconcile ? 'refuse' : onIncompleteTool)
   const hasEffects = !policy.idempotent && !policy.composite
   const effectKey = effectKeyOf(name, policy, input, drive.attempt.secrets)
+  const effect = (rule: Omit<EffectPolicy, 'allowRepeat' | 'keyed'>): ClaimedEffect => ({
+    name, key: effectKey ?? '', policy: { ...rule, allowRepeat: policy.allowRepeat, keyed: effectKey !== undefined },
+    ...(policy.effectKey && { keyOf: (former) => keyOfFormer(name, policy, former, drive.attempt.secrets) }),
+  })
   return {
     claim: {
       branch,
@@ -164,9 +171,9 @@ function toolSpec(
       fingerprint: fingerprint(input, drive.attempt.secrets) ?? printOfAsked(drive, branch, name, call.toolCallId, input),
       hasInput: true,
       ...(effectKey !== undefined && { content: effectKey }),
-      ...(hasEffects && {
-        effect: { name, key: effectKey ?? '', policy: { onIncomplete, allowRepeat: policy.allowRepeat, keyed: effectKey !== undefined } },
-      }),
+      ...(hasEffects && { effect: effect({ onIncomplete }) }),
+      ...(policy.composite && { former: effect({ onIncomplete }) }),
+      ...(policy.idempotent && !policy.readOnly && { former: effect({ onIncomplete: 'rerun', repeatable: true }) }),
     },
     label: `tool "${name}"`,
     input,
@@ -197,6 +204,16 @@ function jsonOf(input: unknown): string {
     return JSON.stringify(input) ?? typeof input
   } catch {
     return typeof input
+  }
+}
+
+/** The key that an earlier call would have now, of its recorded arguments. Those may be of another form. */
+function keyOfFormer(name: string, policy: ResolvedToolPolicy, input: Encoded | undefined, secrets: Secrets | undefined): string | undefined {
+  try {
+    const key = input && effectKeyOf(name, policy, decode(input), secrets)
+    return key === undefined ? undefined : (secrets?.hide(key) ?? key)
+  } catch {
+    return undefined
   }
 }
 

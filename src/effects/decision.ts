@@ -42,7 +42,8 @@ export function clearedBy(decision: TakenDecision, blockers: readonly Effect[]):
  * same turn, or the only call that it can be: of the same response, with the same arguments. When in doubt whose it is, nobody has it.
  */
 export function decisionFor(ledger: Ledger, call: DecidedCall, blockers: readonly Effect[], context: DecisionContext): TakenDecision | undefined {
-  const open = ledger.decisions.filter((d) => !d.consumed && !context.isTaken(d) && sameEffect(d.effect, call.ref) && clearedBy(d, blockers).length > 0)
+  const isOf = (d: TakenDecision): boolean => sameEffect(d.effect, call.ref) || blockers.some((b) => b.step.id === d.step)
+  const open = ledger.decisions.filter((d) => !d.consumed && !context.isTaken(d) && isOf(d) && clearedBy(d, blockers).length > 0)
   const own = open.findLast((d) => isAbout(d, call) || (blockers.some((b) => b.step.id === d.step && !isExpected(b)) && mayAnswer(d, call)))
   if (own) return own
   const astray = open.filter((d) => !ledger.effects.has(d.step) && context.isGone(d.step) && asksTheSame(d, call))

@@ -12,6 +12,8 @@ export interface EffectPolicy {
   readonly allowRepeat: boolean | 'known'
   /** `effectKey` was given, so calls of one key are the same effect by the user's own word. */
   readonly keyed: boolean
+  /** The very same call may be made again under the key that it had: it is idempotent, and was not always. */
+  readonly repeatable?: boolean
 }
 
 export interface GuardedCall {
@@ -132,6 +134,12 @@ function judge(ledger: Ledger, call: GuardedCall, context: GuardContext): GuardV
       if (used) (isUsedUp ? effects : passed).push(used.step.id)
       if (decided.decision.type !== 'rerun') return carryOut(decided, consumes)
       continue
+    }
+
+    if (call.policy.repeatable) {
+      const same = blockers.filter((b) => b.fingerprint === call.fingerprint)
+      effects.push(...same.map((b) => b.step.id))
+      if (same.length > 0) continue
     }
 
     // Settled after its caller was told "unknown": the same effect is answered with what it turned out to be; so is the call itself, where that failed its run.

@@ -13,8 +13,9 @@ export type EffectState = 'started' | 'unknown' | 'completed' | 'failed' | 'not-
 export interface Effect {
   readonly step: StepRef
   readonly ref: EffectRef
-  /** Of the arguments that it was called with. */
+  /** Of the arguments that it was called with, and of those that it was asked for with: somebody may have agreed to others. */
   readonly fingerprint: string
+  readonly asked: string
   readonly idempotencyKey: string
   readonly input: Encoded | undefined
   /** Fencing token of the attempt that started it last. */
@@ -74,8 +75,8 @@ export class Ledger {
   /** By step id, in the order in which they started. */
   readonly effects = new Map<string, Effect>()
   readonly decisions: TakenDecision[] = []
-  /** By name and key, the effects that may stand in the way of another start: few, however long the run. */
-  readonly #standing = new Map<string, Set<Effect>>()
+  /** By name, and by key, the effects that may stand in the way of another start: few, however long the run. */
+  readonly #standing = new Map<string, Map<string, Set<Effect>>>()
   /** By turn, the effects there that a call at another turn has used up. */
   readonly #givenAway = new Map<string, Set<Effect>>()
   /** By approval, the calls that it let run. */
@@ -100,7 +101,14 @@ export class Ledger {
 
   /** Effects of one name and key that are running, in doubt, superseded or settled behind their caller's back or before it came back, and not consumed. */
   standing(ref: EffectRef): readonly Effect[] {
-    return [...(this.#standing.get(keyOf(ref)) ?? [])]
+    return [...(this.#standing.get(ref.name)?.get(ref.key) ?? [])]
+  }
+
+  /** Of the same name, those that may be the same thing although only one of the two says which it is about: one without a key is about any. */
+  standingOtherwise({ name, key }: EffectRef): readonly Effect[] {
+    const byKey = this.#standing.get(name)
+    if (!byKey) return []
+    return key === '' ? [...byKey].flatMap(([other, set]) => (other === '' ? [] : [...set])) : [...(byKey.get('') ?? [])]
   }
 
   /** Effects at the turn of a step that a call at another turn has used up: that was no word on the call that stands there. */
@@ -110,7 +118,7 @@ export class Ledger {
 
   /** All effects that are standing, whatever their name. */
   allStanding(): readonly Effect[] {
-    return [...this.#standing.values()].flatMap((set) => [...set])
+    return [...this.#standing.values()].flatMap((byKey) => [...byKey.values()].flatMap((set) => [...set]))
   }
 
   /** Calls with these arguments that failed or were not done, the newest last: another one may take over their idempotency key. */
@@ -141,8 +149,9 @@ export class Ledger {
         if (entry.effect) this.#start(entry.step, entry.effect, entry, seq, entry.presumed ? (this.#lost ?? { token: this.#token, at: entry.at }) : undefined)
         break
       case 'step-ended': {
-        // Its tool may be one without effects by now: its end settles what was started before.
+        // Its tool may be one without effects by now: its end settles what was started before. What a provider may have done for a request is not told by another one.
         let effect = this.effects.get(entry.step.id)
+        if (effect && !entry.effect && entry.step.kind === 'model') break
         if (!effect) {
           if (!entry.effect) break
           // Answered without a start: an answer stands for the effect from now on; that nobody knows is what stands already.
@@ -216,11 +225,12 @@ export class Ledger {
   #start(step: StepRef, { name, key, called }: StepEffect, entry: { fingerprint: string; idempotencyKey: string; input?: Encoded; at: number }, seq: number, lost?: { readonly token: number; readonly at: number }): Effect {
     const ref = { name, key }
     const former = this.effects.get(step.id)
-    if (former) this.#standing.get(keyOf(former.ref))?.delete(former)
+    if (former) this.#stand(former, false)
     const effect: Effect = {
       step,
       ref,
       fingerprint: called ?? entry.fingerprint,
+      asked: entry.fingerprint,
       idempotencyKey: entry.idempotencyKey,
       input: entry.input,
       token: lost?.token ?? this.#token,
@@ -269,21 +279,24 @@ export class Ledger {
     for (const former of undone ?? []) if (former.idempotencyKey === idempotencyKey) undone!.delete(former)
   }
 
+  #stand(effect: Effect, stands: boolean): void {
+    const { name, key } = effect.ref
+    const byKey = this.#standing.get(name) ?? new Map<string, Set<Effect>>()
+    const set = byKey.get(key) ?? new Set()
+    if (stands) this.#standing.set(name, byKey.set(key, set.add(effect)))
+    else if (set.delete(effect) && set.size === 0) byKey.delete(key)
+  }
+
   #track(effect: Effect): void {
     const open = effect.state === 'started' || effect.state === 'unknown'
     const standing = !effect.consumed && (open || wouldBeRepeated(effect) || isUntold(effect))
-    let set = this.#standing.get(keyOf(effect.ref))
-    if (!set) this.#standing.set(keyOf(effect.ref), (set = new Set()))
-    if (standing) set.add(effect)
-    else set.delete(effect)
+    this.#stand(effect, standing)
     const undone = this.#undone.get(askOf(effect.ref, effect.fingerprint))
     if (effect.state !== 'failed' && effect.state !== 'not-done') undone?.delete(effect)
     else if (undone) undone.add(effect)
     else this.#undone.set(askOf(effect.ref, effect.fingerprint), new Set([effect]))
   }
 }
-
-const keyOf = (ref: EffectRef): string => JSON.stringify([ref.name, ref.key])
 
 const askOf = (ref: EffectRef, fingerprint: string): string => JSON.stringify([ref.name, ref.key, fingerprint])
 

@@ -58,7 +58,8 @@ export interface PromptRecord {
 /** How a step came out, as its caller saw it. */
 export type Outcome =
   | { readonly type: 'value'; readonly value: Encoded }
-  | { readonly type: 'error'; readonly error: Encoded }
+  /** `mayHaveHappened`: it is idempotent, and may have taken effect before it failed: who asks for the same again asks for this one. */
+  | { readonly type: 'error'; readonly error: Encoded; readonly mayHaveHappened?: true }
   /** It completed, but its result could not be stored; the caller is told so. */
   | { readonly type: 'unstored'; readonly error: Encoded }
   /** Nobody knows whether it took effect; the caller is told so, and the doubt stands until it is settled. */

@@ -37,7 +37,7 @@ const summary = object({ replayed: map(count), recorded: map(count), unrecorded:
 
 const outcome = variants({
   'value': { value: encoded },
-  'error': { error: encoded },
+  'error': { error: encoded, mayHaveHappened: optional(flag) },
   'unstored': { error: encoded },
   'unknown': { cause: oneOf('interrupted', 'timeout', 'cancelled', 'error', 'skipped'), error: encoded },
 } satisfies Variants<Outcome>)

@@ -39,8 +39,8 @@ export class Branch {
   #lowestFree = 0
   /** How many numbers of which the journal knows were not claimed. */
   #left: number
-  /** By what is asked, how often it was. */
-  readonly #asks = new Map<string, number>()
+  /** By what is asked, how often it was, and which of these may have taken effect and failed. */
+  readonly #asks = new Map<string, { count: number; readonly open: number[] }>()
   /** By place, how often it was opened, whether it is open, and the last that was opened there and says nothing more of itself. */
   readonly #keyed = new Map<string, { count: number; open: boolean; last?: Ticket | Branch }>()
   /** By call id, the calls of each response that were not claimed, the newest response last. */
@@ -224,12 +224,17 @@ export class Branch {
     return fingerprint === null ? undefined : this.#effectful.get(fingerprint)
   }
 
-  /** Counts what is asked for: gives how often the same was before. */
-  countAsk(kind: string, name: string, fingerprint: string | null): number {
-    const ask = askOf(kind, name, fingerprint)
-    const before = this.#asks.get(ask) ?? 0
-    this.#asks.set(ask, before + 1)
-    return before
+  /** Counts what is asked for: gives how often the same was before, or which of those it is: one that may have taken effect, and failed. */
+  countAsk(claim: Claim): number {
+    const ask = contentOf(claim)
+    const asked = this.#asks.get(ask) ?? { count: 0, open: [] }
+    this.#asks.set(ask, asked)
+    return asked.open.shift() ?? asked.count++
+  }
+
+  /** It may have taken effect, and has failed: who asks for the same again asks for this one. */
+  askedInVain(claim: Claim, occurrence: number): void {
+    this.#asks.get(contentOf(claim))?.open.push(occurrence)
   }
 
   isOpenKey(place: string): boolean {
@@ -340,6 +345,9 @@ export class Branch {
     for (let slot = start; slot < until; slot++) yield slot
   }
 }
+
+/** What makes two asks of a branch the same to the outside world. */
+const contentOf = ({ kind, name, place, content, fingerprint }: Claim): string => JSON.stringify([kind, name, place.type === 'key' ? place.key : null, content ?? fingerprint])
 
 const askOf = (kind: string, name: string, fingerprint: string | null): string => JSON.stringify([kind, name, fingerprint])
 

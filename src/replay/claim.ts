@@ -1,5 +1,6 @@
 /** What a step says of itself when it is asked for, and what it is told. */
 import type { EffectPolicy } from '../effects/guard.ts'
+import type { Encoded } from '../journal/codec.ts'
 import type { ConfigChanged, ConfigSeen, PromptRecord, StepEffect, StepKind, StepRef, Superseded, Warned } from '../journal/entry.ts'
 import type { HoldfastErrorCode } from '../errors.ts'
 import type { Branch } from './branch.ts'
@@ -58,7 +59,15 @@ export interface Claim {
   /** What had ended by then, in events of the machine, came before it, whoever had asked for it. */
   readonly seen?: number
   /** It has effects and is not idempotent. */
-  readonly effect?: StepEffect & { readonly policy: EffectPolicy }
+  readonly effect?: ClaimedEffect
+  /** What it would be if it were none of `idempotent` and `composite`: it may have been, when the journal began. */
+  readonly former?: ClaimedEffect
+}
+
+export interface ClaimedEffect extends StepEffect {
+  readonly policy: EffectPolicy
+  /** Which effect a call with this input is, by the key that calls have now; undefined: that cannot be told. Absent: calls have none. */
+  readonly keyOf?: (input: Encoded | undefined) => string | undefined
 }
 
 /** Of the arguments that its code is called with: what it does is told by these. */

@@ -4,11 +4,12 @@
  * touches nothing; `run/` carries out what it says.
  */
 import { guard, type Consumption, type GuardContext, type GuardVerdict } from '../effects/guard.ts'
+import { isInDoubt } from '../effects/doubt.ts'
 import { isSilent, type Effect } from '../effects/ledger.ts'
 import type { AskedCall } from '../journal/entry.ts'
 import { blamed } from './blamed.ts'
 import { Branch } from './branch.ts'
-import { calledWith, isBlind, type Claim, type Note, type Ticket, type Verdict } from './claim.ts'
+import { calledWith, isBlind, type Claim, type ClaimedEffect, type Note, type Ticket, type Verdict } from './claim.ts'
 import type { History, StepRecord } from './history.ts'
 import { approved, isWithin, keyed, MAIN, numbered, parentOf } from './identity.ts'
 import { asksTheSame, isOfOtherCode, matchNumbered } from './match.ts'
@@ -123,16 +124,29 @@ export class Machine {
 
   /** Whether a step with effects may start. Asked again after each `reconcile` and each new decision. */
   guard(ticket: Ticket, context: Omit<GuardContext, 'isRunning' | 'isGone' | 'isUnclaimed' | 'elsewhere'>): GuardVerdict {
-    const { effect } = ticket.claim
+    const effect = ticket.claim.effect ?? this.#formerEffect(ticket)
     if (!effect) return { type: 'start', consumes: NOTHING }
     // An earlier try of what it stands in has come to its end with it since: what was told of it then is told here too.
     const end = ticket.record?.end ? undefined : this.#history.records.get(ticket.ref.id)?.end
     if (end?.outcome.type === 'unknown') return { type: 'answer', outcome: end.outcome, consumes: NOTHING }
-    return guard(
+    const verdict = guard(
       this.#history.ledger,
       { step: ticket.ref.id, branch: ticket.ref.branch, ref: { name: effect.name, key: effect.key }, fingerprint: calledWith(ticket.claim), policy: effect.policy, changedAt: ticket.changedAt },
       { ...context, isRunning: (step) => this.#running.has(step), isGone: (step) => this.#history.isGone(step), isUnclaimed: (step) => this.isUnclaimed(step), elsewhere: this.#elsewhere(ticket, effect, this.#rivalsOf(ticket)) },
     )
+    if (ticket.claim.effect || effect.policy.repeatable || verdict.type !== 'start' || !this.#history.ledger.effects.has(ticket.ref.id)) return verdict
+    // It is entered without a start of its own: what was decided about the one before is used up by that.
+    return { ...verdict, consumes: { ...verdict.consumes, effects: [...verdict.consumes.effects, ticket.ref.id] } }
+  }
+
+  /** Of a call whose tool has no effects of its own by now: what it was when it had, as far as something of that stands. */
+  #formerEffect({ ref, claim: { former } }: Ticket): Claim['former'] {
+    if (!former) return undefined
+    const { ledger } = this.#history
+    const own = ledger.effects.get(ref.id)
+    // With steps inside it was none of its own, which is said now.
+    const wasOwn = own && isInDoubt(own, () => false) && !this.#history.hasInside(ref.id)
+    return wasOwn || ledger.standing(former).length > 0 || ledger.standingOtherwise(former).length > 0 ? former : undefined
   }
 
   /** An effect of an earlier drive whose own call has not been asked for in this one. */
@@ -144,10 +158,24 @@ export class Machine {
   leftBehind = (): readonly Effect[] => this.#unclaimed.left()
 
   /** Effects that nobody has asked for, and that the call may be: it asks for the very same (a step without input has not said what), or may stand in a step that does. */
-  #elsewhere({ ref, claim }: Ticket, { name, key, policy }: NonNullable<Claim['effect']>, rivals: readonly string[]): readonly Effect[] {
-    const asksTheSame = (effect: Effect): boolean => policy.keyed || effect.fingerprint === calledWith(claim) || isSilent(effect)
+  #elsewhere({ ref, claim }: Ticket, { name, key, policy, keyOf }: ClaimedEffect, rivals: readonly string[]): readonly Effect[] {
+    const inTheSameWords = (effect: Effect): boolean => effect.fingerprint === calledWith(claim) || effect.asked === claim.fingerprint
+    const isAny = policy.keyed || (claim.kind === 'step' && key !== '' && !claim.hasInput)
+    const asksTheSame = (effect: Effect): boolean => isAny || inTheSameWords(effect) || isSilent(effect)
     const elsewhere = this.#unclaimed.of({ name, key }, asksTheSame, rivals)
-    return claim.kind === 'step' ? [...elsewhere, ...this.#unclaimed.otherwiseKeyed({ name, key }, ref, (effect) => !claim.hasInput || asksTheSame(effect))] : elsewhere
+    switch (claim.kind) {
+      case 'step':
+        return [...elsewhere, ...this.#unclaimed.otherwiseKeyed({ name, key }, ref, (effect, isHere) => (isHere ? !claim.hasInput || asksTheSame(effect) : claim.hasInput && inTheSameWords(effect)))]
+      case 'tool': {
+        // One without a key may be about the same: by the key that it would have now, if that can be told.
+        const keyNow = (effect: Effect): string | undefined => (effect.ref.key === '' ? keyOf?.(effect.input) : undefined)
+        const isOne = (effect: Effect): boolean => (keyNow(effect) === undefined ? inTheSameWords(effect) : keyNow(effect) === key)
+        const mayBeOne = (effect: Effect): boolean => effect.step.kind === 'tool' && (keyNow(effect) ?? key) === key
+        return [...elsewhere, ...this.#unclaimed.otherwiseKeyedTool({ name, key }, isOne), ...this.#history.ledger.standingOtherwise({ name, key }).filter(mayBeOne)]
+      }
+      default:
+        return elsewhere
+    }
   }
 
   /** Records that nobody has claimed, and that may be of this step, or of one that it stands in. */
@@ -329,7 +357,7 @@ export class Machine {
   }
 
   #open(branch: Branch, claim: Claim, ref: Ticket['ref'], record?: StepRecord): Ticket {
-    const occurrence = branch.countAsk(claim.kind, claim.name, claim.content ?? claim.fingerprint)
+    const occurrence = branch.countAsk(claim)
     const ticket: Ticket = {
       ref, within: branch, claim, carriesOn: claim.model?.carriesOn, occurrence, ...branch.overlap(ref.slot), hadInside: ref.kind !== 'model' && this.#history.hasInside(ref.id), changedAt: isBlind(claim) ? branch.changedAt : 0, claimedAt: ++this.#event, record, seq: 0, deliveredAt: 0,
     }
@@ -344,6 +372,8 @@ export class Machine {
     ticket.deliveredAt = ++this.#event
     const branch = ticket.within
     branch.open.delete(ticket)
+    const outcome = this.#history.records.get(ticket.ref.id)?.end?.outcome
+    if (outcome?.type === 'error' && outcome.mayHaveHappened) branch.askedInVain(ticket.claim, ticket.occurrence)
     // One without a record counts from now on: what is recorded after it in this drive saw it.
     if (this.#history.isChanged(ticket.ref.id)) branch.changedAt = Math.max(branch.changedAt, Math.min(ticket.seq, this.#history.newest))
     const { model: _model, ...kept } = ticket.claim

@@ -12,6 +12,8 @@ export class Unclaimed {
   readonly #ledger: Ledger
   /** By name and key, and by step. */
   readonly #effects = new Map<string, Map<string, Effect>>()
+  /** By name, the keys of those of tools. */
+  readonly #keys = new Map<string, Set<string>>()
   /** Those of the handler's own steps, superseded ones too, by name and by turn: what was asked for again at its turn is no other one. */
   readonly #ofSteps = new Map<string, Map<string, Effect[]>>()
   /** All turns of these, by name. */
@@ -23,7 +25,9 @@ export class Unclaimed {
     this.#ledger = ledger
     for (const effect of ledger.effects.values()) {
       if (effect.step.kind === 'step') this.#addStep(effect)
-      if (!effect.superseded) add(this.#effects, refOf(effect.ref), effect)
+      if (effect.superseded) continue
+      add(this.#effects, refOf(effect.ref), effect)
+      if (effect.step.kind === 'tool') this.#keys.set(effect.ref.name, (this.#keys.get(effect.ref.name) ?? new Set()).add(effect.ref.key))
     }
   }
 
@@ -46,13 +50,22 @@ export class Unclaimed {
     return unclaimed.filter((effect) => isDone(effect) && (asksTheSame(effect) || rivals.some((rival) => isWithin(effect.step.id, rival))) && !this.#isHeld(effect.step.id))
   }
 
-  /** Of the steps of a name, those that a step of the handler may be that was given a key in its branch, or has lost it: whatever is known of them, or in doubt. */
-  otherwiseKeyed({ name, key }: EffectRef, { id, branch }: StepRef, asksTheSame: (effect: Effect) => boolean): Effect[] {
+  /** Of the calls of a tool, those that happened and that a call may be since it was given a key, or has lost it. */
+  otherwiseKeyedTool({ name, key }: EffectRef, isOne: (effect: Effect) => boolean): Effect[] {
+    const others = key === '' ? [...(this.#keys.get(name) ?? [])].filter((other) => other !== '') : ['']
+    return others.flatMap((other) => [...(this.#effects.get(refOf({ name, key: other }))?.values() ?? [])]).filter((effect) => effect.step.kind === 'tool' && isDone(effect) && isOne(effect) && !this.#isHeld(effect.step.id))
+  }
+
+  /**
+   * Of the steps of a name, those that a step of the handler may be that was given a key, or has lost it: whatever is known of them, or in doubt.
+   * `asksTheSame` is told whether one stands in its branch.
+   */
+  otherwiseKeyed({ name, key }: EffectRef, { id, branch }: StepRef, asksTheSame: (effect: Effect, isHere: boolean) => boolean): Effect[] {
     // It stood here before, under the same key or none: the others are others.
     if (this.#turns.has(turnIn(name, turnOf(id)))) return []
     const turn = turnOf(branch)
     return [...(this.#ofSteps.get(name)?.values() ?? [])].flat().filter((effect) =>
-      (effect.ref.key === '') !== (key === '') && turnOf(effect.step.branch) === turn && asksTheSame(effect)
+      (effect.ref.key === '') !== (key === '') && asksTheSame(effect, turnOf(effect.step.branch) === turn)
       && (isDone(effect) || (!effect.consumed && (isInDoubt(effect, () => false) || wouldBeRepeated(effect)))) && !this.#isHeld(effect.step.id))
   }
 

@@ -196,7 +196,8 @@ export class Attempt {
    */
   idempotencyKey({ ref, claim, occurrence }: Ticket): string {
     const content = claim.content ?? claim.fingerprint
-    const known = claim.effect || content === null ? [ref.id] : claim.place.type === 'key' ? [turnOf(ref.id), content] : [turnOf(ref.branch), ref.kind, ref.name, content, String(occurrence)]
+    const key = claim.place.type === 'key' ? [claim.place.key] : []
+    const known = claim.effect || content === null ? [ref.id] : [turnOf(ref.branch), ref.kind, ref.name, ...key, content, String(occurrence)]
     return `hf_${hash(this.runId, String(this.options.createdAt), ...known)}`
   }
 

@@ -25,13 +25,14 @@ import { ofStep, type StepSpec } from './step.ts'
 import { leaveOpenInside, SurroundingsEnded, surroundingsEnded } from './surroundings.ts'
 import { never } from './waiting.ts'
 import { dueAt, stillOnItsWay, waitReason } from './wait-reason.ts'
-import { writeAhead } from './write-ahead.ts'
+import { writeAhead, writeUsedUp } from './write-ahead.ts'
 
 export async function performLive(drive: Drive, ticket: Ticket, asked: StepSpec): Promise<void> {
   const { attempt } = drive
   const gated = isGated(drive, ticket, asked)
-  const spec = gated ? await answered(drive, ticket, asked) : asked
-  if (!spec) return
+  const gatedSpec = gated ? await answered(drive, ticket, asked) : asked
+  if (!gatedSpec) return
+  let spec = gatedSpec
   let isApproved = !gated || wasLetRun(drive, ticket)
   for (;;) {
     if (drive.isOver) return
@@ -69,6 +70,7 @@ export async function performLive(drive: Drive, ticket: Ticket, asked: StepSpec)
           isApproved = true
           break
         }
+        spec = inPlaceOfFormer(ticket, spec, verdict.consumes)
         return drive.carryOut(ticket, verdict.consumes, () => start(drive, ticket, spec, verdict.consumes))
       case 'answer':
         return drive.carryOut(ticket, verdict.consumes, () => record(drive, ticket, spec, { outcome: verdict.outcome, asked: askedIn(spec, verdict.outcome) }, { tries: 0, ms: 0 }, verdict.consumes))
@@ -93,6 +95,14 @@ export async function performLive(drive: Drive, ticket: Ticket, asked: StepSpec)
       }
     }
   }
+}
+
+/** What is idempotent by now, and is made in place of what was not, is written ahead: its key has to outlive its process. */
+function inPlaceOfFormer(ticket: Ticket, spec: StepSpec, { effects }: Consumption): StepSpec {
+  const { effect, former } = spec.claim
+  if (effect || !former?.policy.repeatable || effects.length === 0) return spec
+  ticket.claim = { ...ticket.claim, effect: former }
+  return { ...spec, claim: { ...spec.claim, effect: former } }
 }
 
 /** A model response that answers asks for tool calls as if it had come just now. */
@@ -131,7 +141,7 @@ async function start(drive: Drive, ticket: Ticket, spec: StepSpec, consumes: Con
   if (effect) {
     if (!(await writeAhead(drive, ticket, spec, { idempotencyKey, consumes }))) return
     if (drive.isOver || !attempt.options.lease.check() || attempt.budget.over) return notCalled(drive, ticket)
-  }
+  } else if (consumes.effects.length + consumes.decisions.length > 0 && !(await writeUsedUp(drive, ticket, spec, consumes))) return
   // What it stands in has timed out meanwhile, or ended without it; or who asked for the effect has given it up.
   if (drive.machine.isAbandoned(ticket) || (effect && spec.signal?.aborted)) {
     if (effect) await notCalled(drive, ticket)
@@ -180,7 +190,9 @@ function keyOf({ attempt, taken }: Drive, ticket: Ticket, consumes: Consumption)
   const isSameTurn = ({ step }: Effect): boolean => turnOf(step.id) === turnOf(ref.id)
   // A step of the handler at another turn is another intention; what a model asks for again may be the same.
   const isAskedAgain = ({ step }: Effect): boolean => ref.kind === 'tool' && turnOf(step.branch) === turnOf(ref.branch)
-  const isSame = (former: Effect): boolean => former.state !== 'completed' && former.fingerprint === called && (isSameTurn(former) || isAskedAgain(former))
+  // What is idempotent by now is made in place of that one, wherever it stood, and whatever is known of it.
+  const isInPlace = claim.effect?.policy.repeatable === true
+  const isSame = (former: Effect): boolean => former.fingerprint === called && (isInPlace || (former.state !== 'completed' && (isSameTurn(former) || isAskedAgain(former))))
   // One whose own call comes back for it needs its key itself; two that ask for the same at once are two.
   const isFree = (former: Effect): boolean => !isExpected(former) && !taken.keys.has(former.idempotencyKey)
   const isUndone = (former: Effect): boolean => isFree(former) && (isSameTurn(former) || (former.state === 'not-done' && isAskedAgain(former)))
@@ -276,8 +288,12 @@ async function finish(drive: Drive, ticket: Ticket, spec: StepSpec, execution: E
     attempt.notRecorded('NOT_RECORDED', `${spec.label} could not be tried again in the time of the run`, ticket.ref.id)
     return drive.ended(ticket, { outcome: failed(error), asked: [] }, undefined)
   }
-  return record(drive, ticket, spec, { outcome: failed(error), asked: [] }, { tries, ms })
+  const outcome = failed(error)
+  return record(drive, ticket, spec, { outcome: isOneCall(ticket, spec) && doubtAfter(drive, ticket, spec, execution, isTimeout) ? { ...outcome, mayHaveHappened: true } : outcome, asked: [] }, { tries, ms })
 }
+
+/** Who asks for the same again means the same call: a model in the same words, a handler under the same key. A step of the handler at another turn is another intention. */
+const isOneCall = ({ ref }: Ticket, { claim: { former, place } }: StepSpec): boolean => (ref.kind === 'tool' ? former?.policy.repeatable === true : ref.kind === 'step' && place.type === 'key')
 
 /** Where the attempt is still the run's, it says so; who has taken the run over finds out by itself. */
 function leftOpen({ attempt }: Drive, { ref }: Ticket, spec: StepSpec, cause: DoubtCause): void {

@@ -25,7 +25,7 @@ export function notStored(spec: StepSpec, error: unknown, step: string): Outcome
   return { type: 'unstored', error: encode(told) }
 }
 
-export const failed = (error: unknown): Outcome => ({ type: 'error', error: encodedError(error) })
+export const failed = (error: unknown): Outcome & { readonly type: 'error' } => ({ type: 'error', error: encodedError(error) })
 
 /** Whatever was thrown: where that cannot be stored, what of it can. */
 export function encodedError(error: unknown): Encoded {

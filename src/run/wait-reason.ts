@@ -19,13 +19,14 @@ const OPTIONS: Readonly<Record<Choice, string>> = { rerun: '--rerun', skip: '--s
 
 export function waitReason(drive: Drive, { ref, claim, changedAt }: Ticket, spec: StepSpec, { why, effects }: GuardVerdict & { type: 'wait' }): Doubt {
   const { runId, history } = drive.attempt
+  const about = claim.effect ?? claim.former!
   const ids = effects.map((effect) => effect.step.id)
   const isItself = ids.includes(ref.id)
   const isBehind = why === 'in-doubt' && !isItself && effects.every((effect) => isExpected(effect) && !drive.machine.isUnclaimed(effect.step.id))
   const isReusable = why === 'repeat' && reusable(effects, { step: ref.id, fingerprint: calledWith(claim) }, { isSure: changedAt === 0 }) !== undefined
   const choices: Choice[] = isBehind ? [] : ['rerun', 'skip', 'result', ...(isReusable ? ['reuse' as const] : [])]
   const hasInside = isItself && [...history.recordsBelow(ref.id)].some((id) => id !== ref.id)
-  const isOther = ref.kind === 'tool' && !isBehind && !claim.effect?.policy.keyed && effects.some(({ fingerprint }) => fingerprint !== calledWith(claim))
+  const isOther = ref.kind === 'tool' && !isBehind && !about.policy.keyed && effects.some(({ fingerprint }) => fingerprint !== calledWith(claim))
   const [label, which] = [`${ref.kind} "${ref.name}"`, ids.join(', ')]
   const what = isBehind
     ? `${label} (${ref.id}) was not started: it waits for the outcome of ${which}, which nobody knows${presumedText(ref.id, effects.map(callOf))}. Settle that first, this one then goes on by itself`
@@ -36,7 +37,7 @@ export function waitReason(drive: Drive, { ref, claim, changedAt }: Ticket, spec
     type: why,
     step: ref.id,
     tool: ref.name,
-    ...(claim.effect && effects.some((effect) => effect.ref.key !== claim.effect!.key) && { key: claim.effect.key }),
+    ...(effects.some((effect) => effect.ref.key !== about.key) && { key: about.key }),
     fingerprint: calledWith(claim),
     effects: ids,
     message: [what, ...effects.flatMap((effect) => drive.asked.get(effect.step.id)?.message ?? []), settleIt(runId, ref, choices), ...(hasInside ? [ref.kind === 'tool' ? COMPOSITE : INSIDE] : []), ...(why === 'repeat' && !isReusable && effects.some(hasResult) ? [WHOSE] : []), ...(isOther ? [EFFECT_KEY] : [])].filter((part) => part !== '').join('. '),

@@ -1,5 +1,6 @@
 /** A step with effects is written down before its code is called (R2). */
 import type { Consumption } from '../effects/guard.ts'
+import type { NewEntry } from '../journal/writer.ts'
 import { effectOf, type Ticket } from '../replay/claim.ts'
 import type { Drive } from './drive.ts'
 import { failed, isLost, isOfRecord, messageOf } from './outcome.ts'
@@ -15,25 +16,36 @@ interface Start {
 }
 
 /** Resolves to whether it stands in the journal now; where it does not, the code is not called, and everybody has been told. */
-export async function writeAhead(drive: Drive, ticket: Ticket, spec: StepSpec, { idempotencyKey, consumes = { effects: [], decisions: [] }, presumed }: Start): Promise<boolean> {
-  const { attempt, machine, taken } = drive
+export async function writeAhead(drive: Drive, ticket: Ticket, spec: StepSpec, { idempotencyKey, consumes = NOTHING, presumed }: Start): Promise<boolean> {
+  const { machine, taken } = drive
   taken.keys.add(idempotencyKey)
+  const isWritten = await written(drive, ticket, spec, consumes, () => [{
+    type: 'step-started',
+    step: ticket.ref,
+    fingerprint: spec.claim.fingerprint ?? '',
+    ...afterOf(ticket),
+    ...machine.rangeOf(ticket),
+    idempotencyKey,
+    ...effectOf(spec.claim),
+    ...encodedInput(spec),
+    ...modelParts(spec),
+    ...(presumed && { presumed }),
+  }])
+  if (isWritten) taken.keys.delete(idempotencyKey)
+  return isWritten
+}
+
+/** The same of a step that has no start of its own, but uses something up. */
+export const writeUsedUp = (drive: Drive, ticket: Ticket, spec: StepSpec, consumes: Consumption): Promise<boolean> => written(drive, ticket, spec, consumes, () => [])
+
+const NOTHING: Consumption = { effects: [], decisions: [] }
+
+async function written(drive: Drive, ticket: Ticket, spec: StepSpec, consumes: Consumption, entries: () => NewEntry[]): Promise<boolean> {
+  const { attempt } = drive
   try {
     const misfit = noRoom(drive, ticket, spec)
     if (misfit) throw misfit
-    await attempt.writeStep([...consumed(ticket.ref.id, consumes), {
-      type: 'step-started',
-      step: ticket.ref,
-      fingerprint: spec.claim.fingerprint ?? '',
-      ...afterOf(ticket),
-      ...machine.rangeOf(ticket),
-      idempotencyKey,
-      ...effectOf(spec.claim),
-      ...encodedInput(spec),
-      ...modelParts(spec),
-      ...(presumed && { presumed }),
-    }], recordName(drive, spec, ticket.ref.id))
-    taken.keys.delete(idempotencyKey)
+    await attempt.writeStep([...consumed(ticket.ref.id, consumes), ...entries()], recordName(drive, spec, ticket.ref.id))
     return true
   } catch (error) {
     if (isLost(error)) attempt.abort(error)

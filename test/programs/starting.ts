@@ -106,7 +106,9 @@ function checkKey(world: World, call: Call, key: string | undefined, authorised:
   if (former) return
   for (const other of world.calls.values()) {
     // Let run in place of one in doubt that asked for the same, or that was not done: should that one land after all, the world can tell.
-    if (other === call || ((authorised || other.notDone || call.spec.rerunAllowed) && isTwin(other.spec, call.spec))) continue
+    // What may have taken effect, and failed, is asked for again: it is the same call.
+    const isAskedAgain = call.spec.repeatable && other.outcome?.startsWith('!') === true
+    if (other === call || ((authorised || other.notDone || call.spec.rerunAllowed || isAskedAgain) && isTwin(other.spec, call.spec))) continue
     if (other.starts.some((start) => start.key === key)) world.violate('idempotency-key', `${position} and ${other.spec.position} share ${key}`)
   }
 }

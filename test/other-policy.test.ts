@@ -1,0 +1,234 @@
+/** A deploy changes by what a call is known, or what its tool is said to be: what was done or is in doubt stands (R5, R6). */
+import { generateText, stepCountIs, tool } from 'ai'
+import { describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import { createRunner, currentStep, defineAgent, memoryStore, type Run, type RunnerOptions, type Store, type ToolPolicy } from '../src/index.ts'
+import { later, mortal } from './support/crash.ts'
+import { testModel } from './support/model.ts'
+
+type Input = { readonly order: string; readonly amount?: number | undefined }
+
+interface Version {
+  readonly policy?: ToolPolicy<{ order: string; amount?: number | undefined }, string>
+  readonly prompt?: string
+  readonly asked?: Input
+  readonly inBranch?: boolean
+  readonly inside?: (pay: () => Promise<string>) => Promise<string>
+  readonly fails?: boolean
+}
+
+const quick = { idleMs: 5, replayHoldMs: 20 } satisfies Partial<RunnerOptions>
+const byOrder = { effectKey: ({ order }: Input) => order }
+
+/** An agent that is asked to refund; `made` has the idempotency keys and orders of its calls. */
+function refunding() {
+  const made: { key: string; order: string }[] = []
+  const store = memoryStore()
+  const agentOf = ({ policy = {}, prompt = 'Refund it.', asked = { order: '7' }, inBranch = false, inside = (pay) => pay(), fails = false }: Version) => {
+    const model = testModel((turn) => (turn === 0 ? { calls: [{ id: 'c1', tool: 'refund', input: asked }] } : { text: 'done' }))
+    const refund = tool({
+      inputSchema: z.object({ order: z.string(), amount: z.number().optional() }),
+      execute: ({ order }) => inside(async () => (made.push({ key: currentStep()!.idempotencyKey, order }), `receipt of ${order}`)),
+    })
+    const loop = async (run: Run): Promise<string> =>
+      (await generateText({ model: run.model(model), tools: run.tools({ refund }, { refund: policy }), prompt, stopWhen: stepCountIs(3) })).text
+    return defineAgent('a', async (run) => {
+      const text = inBranch ? await run.branch('b', () => loop(run)) : await loop(run)
+      if (fails) throw new Error('later')
+      return text
+    })
+  }
+  const runnerOf = (version: Version, on: Store = store) => createRunner({ agents: [agentOf(version)], store: on, clock: later(), ...quick })
+  return {
+    made,
+    runnerOf,
+    killed: async (version: Version) => {
+      const dying = mortal(store)
+      const died = dying.killAt(/"step-ended".*"kind":"tool"/)
+      void runnerOf(version, dying.store).run('a', 1, { runId: 'r' }).catch(() => {})
+      await died
+    },
+    failed: (version: Version) => runnerOf({ ...version, fails: true }).run('a', 1, { runId: 'r' }).catch(() => {}),
+    deploy: (version: Version) => createRunner({ agents: [agentOf(version)], store, clock: later(7_200_000), ...quick }).resume('r'),
+  }
+}
+
+const CHANGED = { prompt: 'Refund it, please.' }
+
+describe('a tool that is given an effectKey, or loses it', () => {
+  it.each<[string, Version, Version]>([
+    ['in doubt; given a key', {}, { ...CHANGED, policy: byOrder, asked: { order: '7', amount: 20 } }],
+    ['in doubt; loses its key', { policy: byOrder }, { ...CHANGED, asked: { order: '7', amount: 20 } }],
+    ['in doubt; given a key and moved', {}, { inBranch: true, policy: byOrder }],
+  ])('does not make a refund again without a question: %s', async (_, before, after) => {
+    const { made, killed, deploy } = refunding()
+    await killed(before)
+    expect(await deploy(after)).toMatchObject({ status: 'suspended', reasons: [{ type: 'in-doubt', effects: ['0/c:c1'] }] })
+    expect(made).toHaveLength(1)
+  })
+
+  it.each<[string, Version, Version]>([
+    ['superseded; given a key', {}, { ...CHANGED, policy: byOrder, asked: { order: '7', amount: 20 } }],
+    ['superseded; loses its key', { policy: byOrder }, { ...CHANGED, asked: { order: '7', amount: 20 } }],
+    ['moved; given a key', {}, { inBranch: true, policy: byOrder }],
+    ['moved; loses its key', { policy: byOrder }, { inBranch: true }],
+  ])('asks about one that is done: %s', async (_, before, after) => {
+    const { made, failed, deploy } = refunding()
+    await failed(before)
+    expect(await deploy(after)).toMatchObject({ status: 'suspended', reasons: [{ type: 'repeat', effects: ['0/c:c1'] }] })
+    expect(made).toHaveLength(1)
+  })
+
+  it('lets another order pass: the key is made of what was asked for then, too', async () => {
+    const { made, killed, deploy } = refunding()
+    await killed({})
+    expect(await deploy({ ...CHANGED, policy: byOrder, asked: { order: '8' } })).toMatchObject({ status: 'completed' })
+    expect(made.map(({ order }) => order)).toEqual(['7', '8'])
+  })
+
+  it.each<[string, Version['policy'], Version['policy']]>([['without a key first', {}, byOrder], ['with a key first', byOrder, {}]])('stands in the way in the same attempt, where it is made durable twice: %s', async (_, first, second) => {
+    let calls = 0
+    const refund = tool({ inputSchema: z.object({ order: z.string() }), execute: async () => (++calls === 1 ? new Promise<string>(() => {}) : 'receipt') })
+    const model = testModel((turn) => (turn === 0 ? { calls: [{ id: 'c1', tool: 'refund', input: { order: '7' } }] } : { text: 'done' }))
+    const agent = defineAgent('a', async (run) => {
+      const loop = (policy: object = {}) => generateText({ model: run.model(model), tools: run.tools({ refund }, { refund: { timeoutMs: 10, ...policy } }), prompt: 'go', stopWhen: stepCountIs(3) })
+      await run.branch('lead', () => loop(first))
+      await run.branch('helper', () => loop(second))
+    })
+    expect(await createRunner({ agents: [agent], store: memoryStore(), ...quick }).run(agent, 1, { runId: 'r' })).toMatchObject({ status: 'suspended', reasons: [{ type: 'in-doubt' }] })
+    expect(calls).toBe(1)
+  })
+})
+
+describe('a call in doubt whose tool is composite by now', () => {
+  const composite: Version = { policy: { composite: true }, inside: async (pay) => pay() }
+
+  it('is asked about: what it did then by itself, the steps that it has now do not know', async () => {
+    const { made, killed, deploy } = refunding()
+    await killed({})
+    expect(await deploy(composite)).toMatchObject({ status: 'suspended', reasons: [{ type: 'in-doubt', step: '0/c:c1', effects: ['0/c:c1'] }] })
+    expect(made).toHaveLength(1)
+  })
+
+  it('is entered once somebody lets it, and is not asked about again', async () => {
+    const { made, killed, deploy, runnerOf } = refunding()
+    await killed({})
+    await deploy(composite)
+    await runnerOf(composite).resolve('r', '0/c:c1', 'rerun')
+    expect(await deploy(composite)).toMatchObject({ status: 'completed' })
+    expect(made).toHaveLength(2)
+  })
+
+  it('is not entered where somebody says what it gave', async () => {
+    const { made, killed, deploy, runnerOf } = refunding()
+    await killed({})
+    await deploy(composite)
+    await runnerOf(composite).resolve('r', '0/c:c1', { result: 'receipt' })
+    expect(await deploy(composite)).toMatchObject({ status: 'completed' })
+    expect(made).toHaveLength(1)
+  })
+})
+
+describe('a call in doubt whose tool is idempotent by now', () => {
+  it.each<[string, Version]>([['where it stood', {}], ['behind another prompt', CHANGED], ['in a branch', { inBranch: true }]])('is made again under the key that it had: %s', async (_, version) => {
+    const { made, killed, deploy } = refunding()
+    await killed({})
+    expect(await deploy({ ...version, policy: { idempotent: true } })).toMatchObject({ status: 'completed' })
+    expect(made).toHaveLength(2)
+    expect(new Set(made.map(({ key }) => key)).size).toBe(1)
+  })
+
+  it('is asked about where other words ask for it', async () => {
+    const { made, killed, deploy } = refunding()
+    await killed({})
+    expect(await deploy({ ...CHANGED, asked: { order: '7', amount: 20 }, policy: { idempotent: true } })).toMatchObject({ status: 'suspended', reasons: [{ type: 'in-doubt' }] })
+    expect(made).toHaveLength(1)
+  })
+})
+
+describe('a call that somebody agreed to with other arguments, and that stands at another place now', () => {
+  it('is not made as it was asked for, without a question', async () => {
+    const { made, runnerOf, deploy } = refunding()
+    const gated: Version = { policy: { approval: true }, fails: true }
+    await runnerOf(gated).run('a', 1, { runId: 'r' })
+    await runnerOf(gated).approve('r', '0/c:c1', { input: { order: '8' } })
+    await deploy(gated).catch(() => {})
+    expect(await deploy({ inBranch: true })).toMatchObject({ status: 'suspended', reasons: [{ type: 'repeat', effects: ['0/c:c1'] }] })
+    expect(made.map(({ order }) => order)).toEqual(['8'])
+  })
+})
+
+describe('a step that is moved into a branch, and known otherwise there', () => {
+  const input = { order: 7 }
+  it.each<[string, object, object]>([
+    ['given a key', { input }, { input, key: '7' }],
+    ['loses its key', { input, key: '7' }, { input }],
+    ['has no input any more', { input, key: '7' }, { key: '7' }],
+  ])('is not made again without a question: %s', async (_, before, after) => {
+    for (const isKilled of [true, false]) {
+      let made = 0
+      const store = memoryStore()
+      const agentOf = (options: object, isMoved: boolean) => defineAgent('a', async (run) => {
+        const charge = () => run.step('charge', options, () => ++made)
+        const receipt = isMoved ? await run.branch('order-7', charge) : await charge()
+        if (!isMoved) throw new Error('later')
+        return receipt
+      })
+      const dying = mortal(store)
+      if (isKilled) {
+        const died = dying.killAt(/"step-ended"/)
+        void createRunner({ agents: [agentOf(before, false)], store: dying.store, ...quick }).run('a', 1, { runId: 'r' })
+        await died
+      } else await createRunner({ agents: [agentOf(before, false)], store, ...quick }).run('a', 1, { runId: 'r' }).catch(() => {})
+      expect(await createRunner({ agents: [agentOf(after, true)], store, clock: later(), ...quick }).resume('r')).toMatchObject({ status: 'suspended', reasons: [{ type: isKilled ? 'in-doubt' : 'repeat' }] })
+      expect(made).toBe(1)
+    }
+  })
+})
+
+describe('an idempotent call that may have taken effect, and failed', () => {
+  const lost = (): never => { throw Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' }) }
+  const retry = { maxAttempts: 2, backoff: { baseMs: 1 } }
+
+  /** A tool that the model asks for `asks` times in the same words; its first `fails` tries lose their answer. */
+  async function asked(asks: readonly string[][], fails: number, store = memoryStore()) {
+    const keys: string[] = []
+    const execute = (): string => (keys.push(currentStep()!.idempotencyKey), keys.length <= fails ? lost() : 'receipt')
+    const model = testModel((turn) => (asks[turn] ? { calls: asks[turn].map((id) => ({ id, tool: 'refund', input: { order: '7' } })) } : { text: 'done' }))
+    const agent = defineAgent('a', async (run) => {
+      const refund = tool({ inputSchema: z.object({ order: z.string() }), execute: async () => execute() })
+      return (await generateText({ model: run.model(model), tools: run.tools({ refund }, { refund: { idempotent: true } }), prompt: 'go', stopWhen: stepCountIs(5) })).text
+    })
+    const runner = createRunner({ agents: [agent], store, retry, ...quick })
+    expect(await runner.run(agent, 1, { runId: 'r' })).toMatchObject({ status: 'completed' })
+    return keys
+  }
+
+  it('has the same key where the model asks for it again', async () => {
+    const keys = await asked([['a'], ['b']], 2)
+    expect([keys.length, new Set(keys).size]).toEqual([3, 1])
+  })
+
+  it('is not taken for one that was made beside it, or after it', async () => {
+    const [first, , second, third, fourth] = await asked([['a'], ['b', 'c'], ['d']], 2)
+    expect(second).toBe(first)
+    expect(new Set([first, third, fourth]).size).toBe(3)
+  })
+
+  it('has another key where the first one is known to have failed, or to have been made', async () => {
+    const keys = await asked([['a'], ['b']], 0)
+    expect(new Set(keys).size).toBe(2)
+  })
+
+  it('has the same key where the handler asks again under its key, and not at another turn without one', async () => {
+    for (const [key, different] of [['7', 1], [undefined, 2]] as const) {
+      const keys: string[] = []
+      const agent = defineAgent('a', async (run) => {
+        const charge = () => run.step('charge', { idempotent: true, input: 1, ...(key !== undefined && { key }) }, () => (keys.push(currentStep()!.idempotencyKey), keys.length <= 2 ? lost() : 'receipt'))
+        return charge().catch(charge)
+      })
+      expect(await createRunner({ agents: [agent], store: memoryStore(), retry, ...quick }).run(agent, 1, { runId: 'r' })).toMatchObject({ status: 'completed', result: 'receipt' })
+      expect(new Set(keys).size).toBe(different)
+    }
+  })
+})
