@@ -177,6 +177,15 @@ export interface StepStarted extends At {
   readonly presumed?: true
 }
 
+/** A step without effects of its own, inside of which something is asked for: written with the first record inside, so that what asks for something else does not go on there. */
+export interface StepEntered extends At {
+  readonly type: 'step-entered'
+  readonly step: StepRef
+  readonly fingerprint: string
+  readonly after?: readonly string[]
+  readonly low?: number
+}
+
 export interface StepEnded extends At {
   readonly type: 'step-ended'
   readonly step: StepRef
@@ -336,6 +345,7 @@ export type Entry =
   | AttemptStarted
   | AttemptEnded
   | StepStarted
+  | StepEntered
   | StepEnded
   | ConfigSeen
   | ConfigChanged

@@ -72,6 +72,7 @@ const ENTRIES: Variants<Entry> = {
   },
   'attempt-ended': { attempt: atLeast(1), summary },
   'step-started': { ...request, idempotencyKey: text, presumed: optional(flag) },
+  'step-entered': { step, fingerprint: text, after: optional(list(text)), low: optional(position) },
   'step-ended': {
     ...request, outcome, asked: optional(list(asked)), usage: optional(usage), files: optional(list(file)), tries: count, ms: number,
   },

@@ -4,7 +4,7 @@ import type { Entry } from './entry.ts'
 
 /** What is wrong with the id of the step that an entry is of; undefined: nothing. */
 export function idFault(entry: Entry): string | undefined {
-  if (entry.type !== 'step-started' && entry.type !== 'step-ended') return undefined
+  if (entry.type !== 'step-started' && entry.type !== 'step-entered' && entry.type !== 'step-ended') return undefined
   const { id, branch, slot } = entry.step
   const above = branch === '' ? '' : `${branch}/`
   if (!id.startsWith(above)) return `step.id is ${JSON.stringify(id)}, and the step is of branch ${JSON.stringify(branch)}`
@@ -34,7 +34,7 @@ export class StepIds {
 
   /** What is wrong with the entry as the next one; undefined: nothing. */
   fault({ entry }: Placed): string | undefined {
-    if (entry.type !== 'step-started' && entry.type !== 'step-ended') return undefined
+    if (entry.type !== 'step-started' && entry.type !== 'step-entered' && entry.type !== 'step-ended') return undefined
     const { id, branch } = entry.step
     const before = this.#ended.get(id)
     return before && (before.attempt < this.#attempt || !isInStep(branch)) ? `it is of step ${JSON.stringify(id)}, which has its result in entry ${before.seq}` : undefined

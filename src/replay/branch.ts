@@ -16,6 +16,8 @@ export class Branch {
   readonly isNew: boolean
   /** What its key is known by in its parent; undefined: it is the main line, or the inside of a step. */
   readonly place: string | undefined
+  /** The step that it lies in. */
+  readonly around: Ticket | undefined
   /** Event of the machine at which it was opened. */
   readonly openedAt: number
   /** The next number. */
@@ -65,10 +67,11 @@ export class Branch {
   /** When it ended, in events of the machine; 0: it is open. */
   endedAt = 0
 
-  constructor(path: string, history: History, { parent, place, openedAt }: Pick<Branch, 'parent' | 'place' | 'openedAt'>) {
+  constructor(path: string, history: History, { parent, place, around, openedAt }: Pick<Branch, 'parent' | 'place' | 'around' | 'openedAt'>) {
     this.path = path
     this.parent = parent
     this.place = place
+    this.around = around
     this.openedAt = openedAt
     this.changedAt = parent?.changedAt ?? 0
     this.isNew = !history.hasInside(path)

@@ -1,7 +1,7 @@
 /** What a step says of itself when it is asked for, and what it is told. */
 import type { EffectPolicy } from '../effects/guard.ts'
 import type { Encoded } from '../journal/codec.ts'
-import type { ConfigChanged, ConfigSeen, PromptRecord, StepEffect, StepKind, StepRef, Superseded, Warned } from '../journal/entry.ts'
+import type { ConfigChanged, ConfigSeen, PromptRecord, StepEffect, StepEntered, StepKind, StepRef, Superseded, Warned } from '../journal/entry.ts'
 import type { HoldfastErrorCode } from '../errors.ts'
 import type { Branch } from './branch.ts'
 import type { StepRecord } from './history.ts'
@@ -111,7 +111,7 @@ export interface Ticket {
 type Unstamped<T> = T extends unknown ? Omit<T, 'at'> : never
 
 /** What a claim makes the owner write down, before anything that follows from it. */
-export type Note = Unstamped<ConfigSeen | ConfigChanged | Superseded | Warned>
+export type Note = Unstamped<ConfigSeen | ConfigChanged | StepEntered | Superseded | Warned>
 
 export type Verdict =
   /** Its record answers; the result comes when its turn is (`next`). */

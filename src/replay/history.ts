@@ -66,6 +66,12 @@ export class History {
         })
         break
       }
+      case 'step-entered':
+        this.#add({
+          ref: entry.step, fingerprint: entry.fingerprint, after: entry.after, config: undefined, accepted: new Set(), prompt: undefined, asked: [],
+          low: entry.low ?? entry.step.slot ?? 0, to: Infinity, end: undefined, seq,
+        })
+        break
       case 'superseded':
         for (const id of entry.ids) this.#remove(id)
         // What failed the run, and what was asked for after it, has no later records that saw it: they are superseded with it.

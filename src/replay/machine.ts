@@ -30,6 +30,8 @@ export class Machine {
   readonly #unclaimed: Unclaimed
   /** By step that filled a hole, the records of its branch that ask for the very same. */
   readonly #rivals = new Map<string, readonly string[]>()
+  /** Steps that were entered in this drive for the first time. */
+  readonly #enteredNow = new Set<string>()
   #event = 0
 
   /** `history` is what the journal holds at the start of the drive; the owner goes on applying to it what is appended. */
@@ -38,7 +40,7 @@ export class Machine {
     this.#configsBefore = new Set(history.configs.keys())
     this.#order = new Order(history.expected())
     this.#unclaimed = new Unclaimed(history.ledger)
-    this.#branches.set(MAIN, new Branch(MAIN, history, { parent: undefined, place: undefined, openedAt: 0 }))
+    this.#branches.set(MAIN, new Branch(MAIN, history, { parent: undefined, place: undefined, around: undefined, openedAt: 0 }))
   }
 
   /** Counts claims, results handed out, branches opened and ended. */
@@ -52,6 +54,19 @@ export class Machine {
   }
 
   claim(claim: Claim): Verdict {
+    const verdict = this.#claim(claim)
+    const entered = verdict.type === 'refuse' ? undefined : this.#entered(verdict.ticket.within.around)
+    return entered && verdict.type !== 'refuse' ? { ...verdict, notes: [entered, ...verdict.notes] } : verdict
+  }
+
+  /** The first that is asked for in a step without effects of its own: what that asks for is kept with it, so that nothing else goes on there. */
+  #entered(around: Ticket | undefined): Note | undefined {
+    if (!around || around.claim.effect || around.claim.fingerprint === null || this.#enteredNow.has(around.ref.id) || this.#history.records.has(around.ref.id)) return undefined
+    this.#enteredNow.add(around.ref.id)
+    return { type: 'step-entered', step: around.ref, fingerprint: around.claim.fingerprint, ...(around.claim.after && { after: around.claim.after }), ...(around.ref.slot !== undefined && { low: around.low }) }
+  }
+
+  #claim(claim: Claim): Verdict {
     const branch = this.#branches.get(claim.branch)
     if (!branch || branch.isOver) {
       return { type: 'refuse', code: 'BRANCH_ENDED', message: `${claim.kind} "${claim.name}" was asked for in a branch that has ended`, advice: REFUSED.ended }
@@ -87,7 +102,7 @@ export class Machine {
       path = this.#history.current(keyed(parent, 'b', as.key, undefined, above.occurrenceOf(place!)))
       above.openKey(place!)
     }
-    const branch = new Branch(path, this.#history, { parent: above, place, openedAt: ++this.#event })
+    const branch = new Branch(path, this.#history, { parent: above, place, around: isInside ? above.tickets.findLast((ticket) => ticket.ref.id === path) : above.around, openedAt: ++this.#event })
     if (!isInside) above.noteBlindly(place!, branch)
     this.#branches.set(path, branch)
     return branch

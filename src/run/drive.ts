@@ -345,7 +345,7 @@ export class Drive {
         this.attempt.emit({ type: 'replay-diverged', step: note.step, reason: note.reason, superseded: note.ids.length })
       } else if (note.type === 'config-changed') this.attempt.emit(note)
       else if (note.type === 'warning') this.attempt.emit({ type: 'warning', code: note.code, message: note.message })
-      if (note.type === 'superseded' || note.type === 'config') this.attempt.options.writer.prepend(note)
+      if (note.type === 'superseded' || note.type === 'config' || note.type === 'step-entered') this.attempt.options.writer.prepend(note)
       else this.attempt.write([note]).catch(() => {})
     }
   }
