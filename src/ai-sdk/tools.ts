@@ -3,7 +3,6 @@ import type { InferToolInput, InferToolOutput, Tool, ToolExecutionOptions } from
 import { anyOf } from '../core/abort.ts'
 import { hash } from '../core/hash.ts'
 import { shown } from '../core/shown.ts'
-import type { EffectPolicy } from '../effects/guard.ts'
 import { HoldfastError } from '../errors.ts'
 import { decode, type Encoded } from '../journal/codec.ts'
 import { copyOf } from '../journal/copy.ts'
@@ -12,7 +11,6 @@ import { TEXT_BYTES, textWithin } from '../journal/given-text.ts'
 import type { Secrets } from '../journal/secrets.ts'
 import { checkObject, oneOf } from '../reliability/check.ts'
 import { checkToolNames, fixToolPolicy, resolveToolPolicy, type ResolvedToolPolicy, type ToolPolicy } from '../reliability/index.ts'
-import type { ClaimedEffect } from '../replay/claim.ts'
 import { asOneLine, isDriving } from '../run/current.ts'
 import type { Drive } from '../run/drive.ts'
 import type { StepContext, StepSpec } from '../run/step.ts'
@@ -37,6 +35,8 @@ export interface DurableToolsOptions extends OutsidePolicy {
    */
   readonly mcpAnnotations?: 'ignore' | 'trust'
 }
+
+type ClaimedEffect = NonNullable<StepSpec['claim']['former']>
 
 type Execute = (input: unknown, options: ToolExecutionOptions<unknown>) => unknown
 
@@ -158,7 +158,7 @@ function toolSpec(
   const onIncomplete = policy.onIncompleteTool ?? (onIncompleteTool === 'reconcile' && !policy.reconcile ? 'refuse' : onIncompleteTool)
   const hasEffects = !policy.idempotent && !policy.composite
   const effectKey = effectKeyOf(name, policy, input, drive.attempt.secrets)
-  const effect = (rule: Omit<EffectPolicy, 'allowRepeat' | 'keyed'>): ClaimedEffect => ({
+  const effect = (rule: Omit<ClaimedEffect['policy'], 'allowRepeat' | 'keyed'>): ClaimedEffect => ({
     name, key: effectKey ?? '', policy: { ...rule, allowRepeat: policy.allowRepeat, keyed: effectKey !== undefined },
     ...(policy.effectKey && { keyOf: (former) => keyOfFormer(name, policy, former, drive.attempt.secrets) }),
   })

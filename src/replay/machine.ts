@@ -4,12 +4,13 @@
  * touches nothing; `run/` carries out what it says.
  */
 import { guard, type Consumption, type GuardContext, type GuardVerdict } from '../effects/guard.ts'
-import { isInDoubt } from '../effects/doubt.ts'
-import { isSilent, type Effect } from '../effects/ledger.ts'
+import type { Effect } from '../effects/ledger.ts'
 import type { AskedCall } from '../journal/entry.ts'
 import { blamed } from './blamed.ts'
 import { Branch } from './branch.ts'
-import { calledWith, isBlind, type Claim, type ClaimedEffect, type Note, type Ticket, type Verdict } from './claim.ts'
+import { calledWith, isBlind, type Claim, type Note, type Ticket, type Verdict } from './claim.ts'
+import { elsewhere, formerEffect } from './elsewhere.ts'
+import { Entered } from './entered.ts'
 import type { History, StepRecord } from './history.ts'
 import { approved, isWithin, keyed, MAIN, numbered, parentOf } from './identity.ts'
 import { asksTheSame, isOfOtherCode, matchNumbered } from './match.ts'
@@ -28,10 +29,9 @@ export class Machine {
   /** Steps whose code runs right now. */
   readonly #running = new Set<string>()
   readonly #unclaimed: Unclaimed
+  readonly #entered: Entered
   /** By step that filled a hole, the records of its branch that ask for the very same. */
   readonly #rivals = new Map<string, readonly string[]>()
-  /** Steps that were entered in this drive for the first time. */
-  readonly #enteredNow = new Set<string>()
   #event = 0
 
   /** `history` is what the journal holds at the start of the drive; the owner goes on applying to it what is appended. */
@@ -40,6 +40,7 @@ export class Machine {
     this.#configsBefore = new Set(history.configs.keys())
     this.#order = new Order(history.expected())
     this.#unclaimed = new Unclaimed(history.ledger)
+    this.#entered = new Entered(history)
     this.#branches.set(MAIN, new Branch(MAIN, history, { parent: undefined, place: undefined, around: undefined, openedAt: 0 }))
   }
 
@@ -54,16 +55,7 @@ export class Machine {
   }
 
   claim(claim: Claim): Verdict {
-    const verdict = this.#claim(claim)
-    const entered = verdict.type === 'refuse' ? undefined : this.#entered(verdict.ticket.within.around)
-    return entered && verdict.type !== 'refuse' ? { ...verdict, notes: [entered, ...verdict.notes] } : verdict
-  }
-
-  /** The first that is asked for in a step without effects of its own: what that asks for is kept with it, so that nothing else goes on there. */
-  #entered(around: Ticket | undefined): Note | undefined {
-    if (!around || around.claim.effect || around.claim.fingerprint === null || this.#enteredNow.has(around.ref.id) || this.#history.records.has(around.ref.id)) return undefined
-    this.#enteredNow.add(around.ref.id)
-    return { type: 'step-entered', step: around.ref, fingerprint: around.claim.fingerprint, ...(around.claim.after && { after: around.claim.after }), ...(around.ref.slot !== undefined && { low: around.low }) }
+    return this.#entered.told(this.#claim(claim))
   }
 
   #claim(claim: Claim): Verdict {
@@ -94,14 +86,10 @@ export class Machine {
     const above = this.#branches.get(parent)
     const isInside = 'step' in as
     if (!above || (isInside ? above.isAbandoned : above.isOver)) return undefined
-    let path: string
     const place = isInside ? undefined : keyed(parent, 'b', as.key, undefined, 0)
-    if (isInside) path = as.step
-    else {
-      if (above.isOpenKey(place!)) return undefined
-      path = this.#history.current(keyed(parent, 'b', as.key, undefined, above.occurrenceOf(place!)))
-      above.openKey(place!)
-    }
+    if (place !== undefined && above.isOpenKey(place)) return undefined
+    const path = isInside ? as.step : this.#history.current(keyed(parent, 'b', as.key, undefined, above.occurrenceOf(place!)))
+    if (place !== undefined) above.openKey(place)
     const branch = new Branch(path, this.#history, { parent: above, place, around: isInside ? above.tickets.findLast((ticket) => ticket.ref.id === path) : above.around, openedAt: ++this.#event })
     if (!isInside) above.noteBlindly(place!, branch)
     this.#branches.set(path, branch)
@@ -139,7 +127,7 @@ export class Machine {
 
   /** Whether a step with effects may start. Asked again after each `reconcile` and each new decision. */
   guard(ticket: Ticket, context: Omit<GuardContext, 'isRunning' | 'isGone' | 'isUnclaimed' | 'elsewhere'>): GuardVerdict {
-    const effect = ticket.claim.effect ?? this.#formerEffect(ticket)
+    const effect = ticket.claim.effect ?? formerEffect(this.#history, ticket)
     if (!effect) return { type: 'start', consumes: NOTHING }
     // An earlier try of what it stands in has come to its end with it since: what was told of it then is told here too.
     const end = ticket.record?.end ? undefined : this.#history.records.get(ticket.ref.id)?.end
@@ -147,21 +135,11 @@ export class Machine {
     const verdict = guard(
       this.#history.ledger,
       { step: ticket.ref.id, branch: ticket.ref.branch, ref: { name: effect.name, key: effect.key }, fingerprint: calledWith(ticket.claim), policy: effect.policy, changedAt: ticket.changedAt },
-      { ...context, isRunning: (step) => this.#running.has(step), isGone: (step) => this.#history.isGone(step), isUnclaimed: (step) => this.isUnclaimed(step), elsewhere: this.#elsewhere(ticket, effect, this.#rivalsOf(ticket)) },
+      { ...context, isRunning: (step) => this.#running.has(step), isGone: (step) => this.#history.isGone(step), isUnclaimed: (step) => this.isUnclaimed(step), elsewhere: elsewhere(this.#unclaimed, this.#history.ledger, ticket, effect, this.#rivalsOf(ticket)) },
     )
     if (ticket.claim.effect || effect.policy.repeatable || verdict.type !== 'start' || !this.#history.ledger.effects.has(ticket.ref.id)) return verdict
     // It is entered without a start of its own: what was decided about the one before is used up by that.
     return { ...verdict, consumes: { ...verdict.consumes, effects: [...verdict.consumes.effects, ticket.ref.id] } }
-  }
-
-  /** Of a call whose tool has no effects of its own by now: what it was when it had, as far as something of that stands. */
-  #formerEffect({ ref, claim: { former } }: Ticket): Claim['former'] {
-    if (!former) return undefined
-    const { ledger } = this.#history
-    const own = ledger.effects.get(ref.id)
-    // With steps inside it was none of its own, which is said now.
-    const wasOwn = own && isInDoubt(own, () => false) && !this.#history.hasInside(ref.id)
-    return wasOwn || ledger.standing(former).length > 0 || ledger.standingOtherwise(former).length > 0 ? former : undefined
   }
 
   /** An effect of an earlier drive whose own call has not been asked for in this one. */
@@ -171,27 +149,6 @@ export class Machine {
   }
 
   leftBehind = (): readonly Effect[] => this.#unclaimed.left()
-
-  /** Effects that nobody has asked for, and that the call may be: it asks for the very same (a step without input has not said what), or may stand in a step that does. */
-  #elsewhere({ ref, claim }: Ticket, { name, key, policy, keyOf }: ClaimedEffect, rivals: readonly string[]): readonly Effect[] {
-    const inTheSameWords = (effect: Effect): boolean => effect.fingerprint === calledWith(claim) || effect.asked === claim.fingerprint
-    const isAny = policy.keyed || (claim.kind === 'step' && key !== '' && !claim.hasInput)
-    const asksTheSame = (effect: Effect): boolean => isAny || inTheSameWords(effect) || isSilent(effect)
-    const elsewhere = this.#unclaimed.of({ name, key }, asksTheSame, rivals)
-    switch (claim.kind) {
-      case 'step':
-        return [...elsewhere, ...this.#unclaimed.otherwiseKeyed({ name, key }, ref, (effect, isHere) => (isHere ? !claim.hasInput || asksTheSame(effect) : claim.hasInput && inTheSameWords(effect)))]
-      case 'tool': {
-        // One without a key may be about the same: by the key that it would have now, if that can be told.
-        const keyNow = (effect: Effect): string | undefined => (effect.ref.key === '' ? keyOf?.(effect.input) : undefined)
-        const isOne = (effect: Effect): boolean => (keyNow(effect) === undefined ? inTheSameWords(effect) : keyNow(effect) === key)
-        const mayBeOne = (effect: Effect): boolean => effect.step.kind === 'tool' && (keyNow(effect) ?? key) === key
-        return [...elsewhere, ...this.#unclaimed.otherwiseKeyedTool({ name, key }, isOne), ...this.#history.ledger.standingOtherwise({ name, key }).filter(mayBeOne)]
-      }
-      default:
-        return elsewhere
-    }
-  }
 
   /** Records that nobody has claimed, and that may be of this step, or of one that it stands in. */
   #rivalsOf(ticket: Ticket): readonly string[] {

@@ -63,7 +63,7 @@ export const fingerprint: readonly Mutant[] = [
     rule: 'R8',
     wrong: 'A message that is the same object as in the last request counts as the same message: an answer to what it was is used for what it is.',
     file: 'src/ai-sdk/conversation.ts',
-    edits: [{ from: 'prompt.slice(start + keep).map(copyOf)', to: 'prompt.slice(start + keep)' }, { from: 'isSame(messages[i], prompt[start + i])', to: '(messages[i] === prompt[start + i] || isSame(messages[i], prompt[start + i]))' }, { from: 'whole: () => copyAgain(messages()),', to: 'whole: messages,' }],
+    edits: [{ from: 'prompt.slice(start + keep).map(copyOf)', to: 'prompt.slice(start + keep)' }, { from: 'isSame(messages[i], prompt[start + i])', to: '(messages[i] === prompt[start + i] || isSame(messages[i], prompt[start + i]))' }, { from: 'whole: () => whole(copyAgain),', to: 'whole: () => whole((message) => message),' }],
     caughtBy: { file: 'test/shared-objects.test.ts', name: 'between two requests makes another conversation: no answer to what it was is used for what it is' },
   },
   {

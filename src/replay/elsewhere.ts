@@ -1,0 +1,38 @@
+/** What a call may be that stands at another place now, is known otherwise, or had effects of its own then (R5). */
+import { isInDoubt } from '../effects/doubt.ts'
+import { isSilent, type Effect, type Ledger } from '../effects/ledger.ts'
+import { calledWith, type ClaimedEffect, type Ticket } from './claim.ts'
+import type { History } from './history.ts'
+import type { Unclaimed } from './unclaimed.ts'
+
+/** Effects that nobody has asked for, and that the call may be: it asks for the very same (a step without input has not said what), or may stand in a step that does. */
+export function elsewhere(unclaimed: Unclaimed, ledger: Ledger, { ref, claim }: Ticket, { name, key, policy, keyOf }: ClaimedEffect, rivals: readonly string[]): readonly Effect[] {
+  const inTheSameWords = (effect: Effect): boolean => effect.fingerprint === calledWith(claim) || effect.asked === claim.fingerprint
+  // Whatever it asked for, it is about the same: its key says so, and it says nothing else.
+  const isAny = policy.keyed || (claim.kind === 'step' && key !== '' && !claim.hasInput)
+  const asksTheSame = (effect: Effect): boolean => isAny || inTheSameWords(effect) || isSilent(effect)
+  const alike = unclaimed.of({ name, key }, asksTheSame, rivals)
+  switch (claim.kind) {
+    case 'step':
+      return [...alike, ...unclaimed.otherwiseKeyed({ name, key }, ref, (effect, isHere) => (isHere ? !claim.hasInput || asksTheSame(effect) : claim.hasInput && inTheSameWords(effect)))]
+    case 'tool': {
+      // One without a key may be about the same: by the key that it would have now, if that can be told.
+      const keyNow = (effect: Effect): string | undefined => (effect.ref.key === '' ? keyOf?.(effect.input) : undefined)
+      const isOne = (effect: Effect): boolean => (keyNow(effect) === undefined ? inTheSameWords(effect) : keyNow(effect) === key)
+      const mayBeOne = (effect: Effect): boolean => effect.step.kind === 'tool' && (keyNow(effect) ?? key) === key
+      return [...alike, ...unclaimed.otherwiseKeyedTool({ name, key }, isOne), ...ledger.standingOtherwise({ name, key }).filter(mayBeOne)]
+    }
+    default:
+      return alike
+  }
+}
+
+/** Of a call whose tool has no effects of its own by now: what it was when it had, as far as something of that stands. */
+export function formerEffect(history: History, { ref, claim: { former } }: Ticket): ClaimedEffect | undefined {
+  if (!former) return undefined
+  const { ledger } = history
+  const own = ledger.effects.get(ref.id)
+  // With steps inside it was none of its own, which is said now.
+  const wasOwn = own && isInDoubt(own, () => false) && !history.hasInside(ref.id)
+  return wasOwn || ledger.standing(former).length > 0 || ledger.standingOtherwise(former).length > 0 ? former : undefined
+}
