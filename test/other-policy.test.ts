@@ -2,7 +2,7 @@
 import { generateText, stepCountIs, tool } from 'ai'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { createRunner, currentStep, defineAgent, memoryStore, type Run, type RunnerOptions, type Store, type ToolPolicy } from '../src/index.ts'
+import { createRunner, currentRun, currentStep, defineAgent, memoryStore, type Run, type RunnerOptions, type Store, type ToolPolicy } from '../src/index.ts'
 import { later, mortal } from './support/crash.ts'
 import { testModel } from './support/model.ts'
 
@@ -107,6 +107,14 @@ describe('a call in doubt whose tool is composite by now', () => {
     const { made, killed, deploy } = refunding()
     await killed({})
     expect(await deploy(composite)).toMatchObject({ status: 'suspended', reasons: [{ type: 'in-doubt', step: '0/c:c1', effects: ['0/c:c1'] }] })
+    expect(made).toHaveLength(1)
+  })
+
+  it('is entered again where it had steps inside: that those are its only effects is what the policy says', async () => {
+    const inside: Version['inside'] = (pay) => currentRun()!.step('charge', pay)
+    const { made, killed, deploy } = refunding()
+    await killed({ inside })
+    expect(await deploy({ inside, policy: { composite: true } })).toMatchObject({ status: 'completed' })
     expect(made).toHaveLength(1)
   })
 

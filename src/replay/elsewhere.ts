@@ -34,5 +34,5 @@ export function formerEffect(history: History, { ref, claim: { former } }: Ticke
   const own = ledger.effects.get(ref.id)
   // With steps inside it was none of its own, which is said now.
   const wasOwn = own && isInDoubt(own, () => false) && !history.hasInside(ref.id)
-  return wasOwn || ledger.standing(former).length > 0 || ledger.standingOtherwise(former).length > 0 ? former : undefined
+  return wasOwn || [...ledger.standing(former), ...ledger.standingOtherwise(former)].some((effect) => effect !== own) ? former : undefined
 }
