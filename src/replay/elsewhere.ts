@@ -32,7 +32,7 @@ export function formerEffect(history: History, { ref, claim: { former } }: Ticke
   if (!former) return undefined
   const { ledger } = history
   const own = ledger.effects.get(ref.id)
-  // With steps inside it was none of its own, which is said now.
-  const wasOwn = own && isInDoubt(own, () => false) && !history.hasInside(ref.id)
+  // With steps inside it was none of its own, which is said now; what somebody, or its tool, has told of it since stands all the same.
+  const wasOwn = own && !own.superseded && !own.consumed && (own.outcome ? own.told !== 'outcome' : isInDoubt(own, () => false) && !history.hasInside(ref.id))
   return wasOwn || [...ledger.standing(former), ...ledger.standingOtherwise(former)].some((effect) => effect !== own) ? former : undefined
 }
