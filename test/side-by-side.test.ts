@@ -53,7 +53,7 @@ describe('what runs side by side (C16)', () => {
       return (await Promise.all(_customers.map(loop))).map((r) => r.text)
     })
     const runner = createRunner({ agents: [agent], store: memoryStore(), ...quick })
-    await expect(runner.run(agent, ['ann', 'bob'], { runId: 'r' })).rejects.toMatchObject({ code: 'AMBIGUOUS_STEP', advice: expect.stringMatching(/currentRun\(\)\.branch\(key, fn\)/) })
+    await expect(runner.run(agent, ['ann', 'bob'], { runId: 'r' })).rejects.toMatchObject({ code: 'AMBIGUOUS_STEP', advice: 'Give each line of work a branch of its own: `currentRun().branch(key, fn)`' })
   })
 
   it('where the first of them is on its way already, its answer is recorded, and replays when the code was mended (C16b)', async () => {

@@ -25,7 +25,7 @@ describe('steps of one name that say nothing of what they ask for (C16d)', () =>
       await load(1)
       await charge(run, i)
       ended.resolve()
-    })))).rejects.toMatchObject({ code: 'AMBIGUOUS_STEP', message: expect.stringMatching(/step "charge" was asked for before \(0\), by other code of its branch.*give it its `input`/) })
+    })))).rejects.toMatchObject({ code: 'AMBIGUOUS_STEP', message: expect.stringMatching(/step "charge" was asked for before \(0\), by other code of its branch.*Give each a `key` of its own, or each line of work a branch.*Where they come in the same order each time, their `input` is enough/) })
     expect(charged).toEqual([1])
   })
 
@@ -174,7 +174,7 @@ describe('a key that two lines of work use', () => {
   }
   const drive = (handler: (run: Run) => Promise<unknown>) => createRunner({ agents: [defineAgent('a', handler)], store: memoryStore(), ...quick }).run('a', 1, { runId: 'r' })
 
-  it.each(Object.entries(USES))('%s is refused to the second one, also where the first has ended: they may come in another order on resume', async (_, use) => {
+  it.each(Object.entries(USES))('%s is refused to the second one, also where the first has ended: they may come in another order on resume', async (what, use) => {
     const charged: number[] = []
     const ended = Promise.withResolvers<void>()
     await expect(drive((run) => Promise.all([1, 2].map(async (i) => {
@@ -182,7 +182,7 @@ describe('a key that two lines of work use', () => {
       await load(1)
       await use(run, () => charged.push(i))
       ended.resolve()
-    })))).rejects.toMatchObject({ code: 'AMBIGUOUS_STEP', message: expect.stringMatching(/the key "(work|k)" of .* was used before \(.*\), by other code of its branch/) })
+    })))).rejects.toMatchObject({ code: 'AMBIGUOUS_STEP', message: expect.stringMatching(/the key "(work|k)" of .* was used before \(.*\), by other code of its branch/), advice: expect.stringMatching(what.includes('branch') ? /^Give each line of work a key of its own$/ : /^Give each a key of its own, or each line of work a branch/) })
     expect(charged).toEqual([1])
   })
 

@@ -6,11 +6,13 @@ export type Refusal = Verdict & { readonly type: 'refuse' }
 
 /** What to do, by what is wrong. */
 export const REFUSED = {
-  ambiguous: 'Give each line of work a branch of its own: `currentRun().branch(key, fn)`, or give the step a `key`',
-  blind: 'Say which it is: give it its `input`, or a branch of its own, `currentRun().branch(key, fn)`; or a `key`. A run that has made it before asks somebody then',
+  ambiguous: 'Give each line of work a branch of its own: `currentRun().branch(key, fn)`',
+  // What comes in any order stands at another number each time: with its input there, it is another one than is recorded.
+  blind: 'Give each a `key` of its own, or each line of work a branch: `currentRun().branch(key, fn)`. Where they come in the same order each time, their `input` is enough. A run that has made it before asks somebody then',
   agent: 'Give each of them a key of its own, `run.agent(child, input, { key })`, or a branch: `currentRun().branch(key, fn)`',
   key: 'Give each of them a key of its own, or a branch: `currentRun().branch(key, fn)`',
-  usedKey: 'Where it is to be the same, give it its `input` besides; where it is another one, give each a key of its own, or a branch: `currentRun().branch(key, fn)`',
+  usedKey: 'Give each a key of its own, or each line of work a branch: `currentRun().branch(key, fn)`. Where they come in the same order each time, their `input` besides is enough',
+  branchKey: 'Give each line of work a key of its own',
   call: 'Use what its first execution gave. What is to be done once more is a step of its own: run.step(name, { key }, fn)',
   ended: 'Await what a branch starts before its function returns. A queue that calls it from another branch needs AsyncResource.bind(fn)',
   config: 'Run it with the configuration it was started with, or allow the change with `onConfigChange`',
@@ -26,7 +28,7 @@ export function ambiguity(branch: Branch, claim: Claim, slot: number | undefined
   // Two equal requests are answered alike; the calls of a snippet are told apart by their order.
   if (slot === undefined || claim.kind === 'model' || (claim.place.type === 'call' && branch.isInsideCall)) return undefined
   const twin = open.find((t) => t.ref.slot !== undefined && t.ref.kind === claim.kind && t.ref.name === claim.name && t.claim.fingerprint === claim.fingerprint)
-  if (twin) return { type: 'refuse', code: 'AMBIGUOUS_STEP', message: `two steps "${claim.name}" that ask for the same are open in one branch`, advice: REFUSED.ambiguous }
+  if (twin) return { type: 'refuse', code: 'AMBIGUOUS_STEP', message: `two steps "${claim.name}" that ask for the same are open in one branch`, advice: claim.kind === 'tool' ? REFUSED.ambiguous : REFUSED.key }
   const former = isBlind(claim) ? branch.newestBlind(claim) : undefined
   if (former === undefined || comesAfter(claim, former)) return undefined
   return {
@@ -48,7 +50,7 @@ const WHY = 'nobody can tell that they come in this order again (it runs beside 
 
 /** What is known by a key and says nothing more of itself is told by its turn, where the key is used again: by code that follows what used it before (R1). */
 export const usedByOthers = (what: string, former: Ticket | Branch): Refusal => ({
-  type: 'refuse', code: 'AMBIGUOUS_STEP', advice: REFUSED.usedKey,
+  type: 'refuse', code: 'AMBIGUOUS_STEP', advice: 'ref' in former ? REFUSED.usedKey : REFUSED.branchKey,
   message: `${what} was used before (${idOf(former)}), by other code of its branch than uses it now: ${WHY}`,
 })
 
