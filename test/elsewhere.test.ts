@@ -172,13 +172,21 @@ async function paidA() {
 }
 
 describe('a decision about one payment that stands where another one stood', () => {
-  it.each(['rerun', { result: 'by hand' }, 'reuse'] as const)('says nothing of that one: %j', async (decision) => {
+  it.each(['rerun', { result: 'by hand' }] as const)('says nothing of that one: %j', async (decision) => {
     const { paid, list, runner } = await paidA()
     list.splice(0, 1, 'B', 'A')
     expect(await runner.resume('r')).toMatchObject({ status: 'suspended', reasons: [{ type: 'repeat', step: '0~1', effects: ['0'] }] })
     expect(await runner.resolve('r', '0~1', decision, { resume: true })).toMatchObject({ status: 'suspended', reasons: [{ type: 'repeat', step: '1', effects: ['0'] }] })
     expect(await runner.resolve('r', '1', 'reuse', { resume: true })).toMatchObject({ status: 'completed' })
     expect(paid.map(({ what }) => what)).toEqual(decision === 'rerun' ? ['A', 'B'] : ['A'])
+  })
+
+  it('is not that it is given what that one gave: it has another input, and that is what the question says', async () => {
+    const { list, runner } = await paidA()
+    list.splice(0, 1, 'B')
+    const outcome = await runner.resume('r')
+    expect(outcome).toMatchObject({ reasons: [{ type: 'repeat', step: '0~1', choices: ['rerun', 'skip', 'result'], message: expect.stringMatching(/Its input is another one than that of 0$/) }] })
+    await expect(runner.resolve('r', '0~1', 'reuse')).rejects.toMatchObject({ code: 'NOTHING_TO_RESOLVE', message: expect.stringContaining('0 asked for something else') })
   })
 
   it('lets what asks for something else again go on without another question', async () => {

@@ -109,6 +109,78 @@ describe('a call that is asked for while an earlier one is in doubt', () => {
   })
 })
 
+describe('a call that was killed beside another one, and is held because of that', () => {
+  it('was started, and is not said not to have been', async () => {
+    let begun = 0
+    const both = Promise.withResolvers<void>()
+    const model = testModel((turn) => (turn === 0 ? { calls: ['7', '8'].map((order) => ({ id: order, tool: 'refund', input: { order } })) } : { text: 'done' }))
+    const refund = tool({ inputSchema: z.object({ order: z.string() }), execute: () => {
+      if (++begun === 2) both.resolve()
+      return new Promise<string>(() => {})
+    } })
+    const agent = defineAgent('a', async (run) => (await generateText({ model: run.model(model), tools: run.tools({ refund }), prompt: 'x', stopWhen: isStepCount(3) })).text)
+    const store = memoryStore()
+    const dying = mortal(store)
+    void createRunner({ agents: [agent], store: dying.store, ...quick }).run(agent, {}, { runId: 'r' })
+    await both.promise
+    dying.kill()
+    const runner = createRunner({ agents: [agent], store, clock: later(), ...quick })
+    await runner.resolve('r', '0/c:7', 'skip')
+    const [reason] = reasonsOf(await runner.resume('r', { onIncompleteTool: 'rerun' }))
+    expect(reason).toMatchObject({ step: '0/c:8', message: expect.stringMatching(/^tool "refund" \(0\/c:8\) was started and is in doubt itself, and was not started again: nobody knows whether tool "refund" \(0\/c:7\) took effect/) })
+  })
+})
+
+describe('a call that was killed, and whose schema makes something else of its arguments since', () => {
+  it('is the same call still: nobody is told that its arguments are others', async () => {
+    const order = z.object({ order: z.string() })
+    let inputSchema: z.ZodType<unknown> = order
+    const begun = Promise.withResolvers<void>()
+    const agent = defineAgent('a', async (run) => {
+      const refund = tool({ inputSchema, execute: () => {
+        begun.resolve()
+        return new Promise<string>(() => {})
+      } })
+      const model = run.model(testModel(() => ({ calls: [{ id: 'c', tool: 'refund', input: { order: '7' } }] })))
+      return (await generateText({ model, tools: run.tools({ refund }), prompt: 'x', stopWhen: isStepCount(3) })).text
+    })
+    const store = memoryStore()
+    const dying = mortal(store)
+    void createRunner({ agents: [agent], store: dying.store, ...quick }).run(agent, {}, { runId: 'r' })
+    await begun.promise
+    dying.kill()
+    inputSchema = order.transform((given) => ({ ...given, currency: 'EUR' }))
+    const [reason] = reasonsOf(await createRunner({ agents: [agent], store, clock: later(), ...quick }).resume('r'))
+    expect(reason).toMatchObject({ step: '0/c:c', effects: ['0/c:c'] })
+    expect(reason!.message).not.toContain('effectKey')
+  })
+})
+
+describe('a call whose result a person gave, before it was started', () => {
+  it('has no idempotency key, and no time at which it was started', async () => {
+    const orders: string[] = ['ann', 'bob']
+    const agent = defineAgent('a', async (run) => {
+      for (const customer of orders) await run.step('charge', { input: customer }, () => 'receipt')
+      throw new Error('not ready')
+    })
+    const runner = createRunner({ agents: [agent], store: memoryStore(), ...quick })
+    const go = () => runner.run(agent, {}, { runId: 'r' }).then(reasonsOf, () => [])
+    await go()
+    orders.reverse()
+    for (let i = 0; i < 2; i++) await runner.resolve('r', (await go())[0]!, { result: 'found it' })
+    await go()
+    orders.reverse()
+    const [reason] = await go()
+    expect(reason!.calls).toEqual([
+      { step: '0~2', input: { json: 'ann' } },
+      { step: '0', input: { json: 'ann' }, idempotencyKey: expect.stringMatching(/^hf_/), startedAt: expect.any(Number) },
+      { step: '1~1' },
+      { step: '0~1' },
+    ])
+    expect(reason!.message).toMatch(/--reuse \(what 0 gave\)|any of them may be its own/)
+  })
+})
+
 describe('a result that was not stored', () => {
   const scene = () => {
     let calls = 0

@@ -11,7 +11,7 @@ export type Place = Readonly<Partial<Record<'store' | 'module', string>>>
 /** What a choice means, for somebody who has found out what happened. */
 export const CHOICES: Readonly<Record<Choice, string>> = {
   result: 'it happened, and this is what it gave',
-  reuse: 'it happened: use what the earlier call gave',
+  reuse: 'it happened: give it what the earlier call gave, which show names',
   skip: 'leave it: its caller is told that its outcome is unknown',
   rerun: 'it did not happen, or may happen once more',
 }
@@ -27,6 +27,13 @@ export const CHOICES_BEFORE: Readonly<Record<Choice, string>> = {
   rerun: 'make this call',
 }
 
+/** `of`: the earlier call that it is given the result of, where that is known. */
+export function choiceText(choice: Choice | Answer, { started, of }: { readonly started: boolean; readonly of?: string | undefined }): string {
+  if (choice === 'approve' || choice === 'deny') return ANSWERS[choice]
+  if (choice === 'reuse' && of !== undefined) return `do not make this call: it is answered with what ${of} gave`
+  return (started ? CHOICES : CHOICES_BEFORE)[choice]
+}
+
 export const resolveCommand = (runId: string, step: string, choice: Choice, place: Place, asOf?: number): string =>
   join('holdfast resolve', quoted(runId), quoted(step), choice === 'result' ? `--result '{"your":"JSON"}'` : `--${choice}`, seen(asOf), flags(place))
 
@@ -38,6 +45,9 @@ export const answerCommand = (runId: string, step: string, answer: Answer, place
 /** `resume` needs the agents, so a module; where only a store was named, the user has to say which. A stalled run is driven on with `--force` alone. */
 export const resumeCommand = (runId: string, { module }: Place, status?: RunStatus): string =>
   join('holdfast resume', quoted(runId), status === 'stalled' ? '--force' : '', flags(module === undefined ? {} : { module }))
+
+/** From this step on. */
+export const redoCommand = (runId: string, step: string): string => join('holdfast resume', quoted(runId), '--redo', quoted(step))
 
 export const showCommand = (runId: string, place: Place): string => join('holdfast show', quoted(runId), flags(place))
 

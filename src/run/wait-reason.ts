@@ -2,7 +2,7 @@
 import { isExpected, isUnknown } from '../effects/doubt.ts'
 import type { GuardVerdict } from '../effects/guard.ts'
 import { hasResult, type Effect } from '../effects/ledger.ts'
-import { reusable } from '../effects/reuse.ts'
+import { asksOtherwise, candidates, reusable } from '../effects/reuse.ts'
 import { byteLength } from '../journal/codec.ts'
 import type { CallInQuestion, Choice, SuspendReason } from '../journal/entry.ts'
 import { calledWith, type Ticket } from '../replay/claim.ts'
@@ -23,16 +23,21 @@ export function waitReason(drive: Drive, { ref, claim, changedAt }: Ticket, spec
   const ids = effects.map((effect) => effect.step.id)
   const isItself = ids.includes(ref.id)
   const isBehind = why === 'in-doubt' && !isItself && effects.every((effect) => isExpected(effect) && !drive.machine.isUnclaimed(effect.step.id))
-  const isReusable = why === 'repeat' && reusable(effects, { step: ref.id, fingerprint: calledWith(claim) }, { isSure: changedAt === 0 }) !== undefined
-  const choices: Choice[] = isBehind ? [] : ['rerun', 'skip', 'result', ...(isReusable ? ['reuse' as const] : [])]
+  const asking = { step: ref.id, fingerprint: calledWith(claim) }
+  const given = why === 'repeat' ? reusable(effects, asking, { isSure: changedAt === 0 }) : undefined
+  const choices: Choice[] = isBehind ? [] : ['rerun', 'skip', 'result', ...(given ? ['reuse' as const] : [])]
   const hasInside = isItself && [...history.recordsBelow(ref.id)].some((id) => id !== ref.id)
-  const isOther = ref.kind === 'tool' && !isBehind && !about.policy.keyed && effects.some(({ fingerprint }) => fingerprint !== calledWith(claim))
+  // Called with other arguments under its own id, it is the same call still: its schema is another one.
+  const isOther = ref.kind === 'tool' && !isBehind && !about.policy.keyed && effects.some(({ step, fingerprint }) => step.id !== ref.id && fingerprint !== asking.fingerprint)
+  const otherwise = isBehind ? [] : effects.filter((effect) => effect.step.id !== ref.id && asksOtherwise(effect, asking.fingerprint)).map(({ step }) => step.id)
+  const own = startOf(history.ledger.effects.get(ref.id))
+  const held = own.idempotencyKey === undefined ? 'was not started' : 'was started and is in doubt itself, and was not started again'
   const [label, which] = [`${ref.kind} "${ref.name}"`, ids.join(', ')]
   const what = isBehind
-    ? `${label} (${ref.id}) was not started: it waits for the outcome of ${which}, which nobody knows${presumedText(ref.id, effects.map(callOf))}. Settle that first, this one then goes on by itself`
+    ? `${label} (${ref.id}) ${held}: it waits for the outcome of ${which}, which nobody knows${presumedText(ref.id, effects.map(callOf))}. Settle that first, this one then goes on by itself`
     : why === 'repeat'
       ? repeatText(label, ids, (id) => history.ledger.effects.get(id)?.state === 'completed')
-      : `${isItself ? '' : `${label} (${ref.id}) was not started: `}nobody knows whether ${label} (${which}) took effect${presumedText(ref.id, effects.map(callOf))}`
+      : `${isItself ? '' : `${label} (${ref.id}) ${held}: `}nobody knows whether ${label} (${which}) took effect${presumedText(ref.id, effects.map(callOf))}`
   return {
     type: why,
     step: ref.id,
@@ -40,10 +45,10 @@ export function waitReason(drive: Drive, { ref, claim, changedAt }: Ticket, spec
     ...(effects.some((effect) => effect.ref.key !== about.key) && { key: about.key }),
     fingerprint: calledWith(claim),
     effects: ids,
-    message: [what, ...effects.flatMap((effect) => drive.asked.get(effect.step.id)?.message ?? []), settleIt(runId, ref, choices), ...(hasInside ? [ref.kind === 'tool' ? COMPOSITE : INSIDE] : []), ...(why === 'repeat' && !isReusable && effects.some(hasResult) ? [WHOSE] : []), ...(isOther ? [EFFECT_KEY] : [])].filter((part) => part !== '').join('. '),
+    message: [what, ...effects.flatMap((effect) => drive.asked.get(effect.step.id)?.message ?? []), settleIt(runId, ref, choices, given), ...(hasInside ? [ref.kind === 'tool' ? COMPOSITE : INSIDE] : []), ...(why === 'repeat' && !given && candidates(effects, asking).some(hasResult) ? [WHOSE] : []), ...(isOther ? [EFFECT_KEY] : []), ...(otherwise.length > 0 ? [otherInput(otherwise)] : [])].filter((part) => part !== '').join('. '),
     ...(isBehind && { first: ids }),
     choices,
-    calls: [...(isItself ? [] : [{ step: ref.id, ...encodedInput(spec, { maxBytes: drive.attempt.policies.maxStepBytes, secrets: drive.attempt.secrets }), ...startOf(history.ledger.effects.get(ref.id)) }]), ...effects.map(callOf)],
+    calls: [...(isItself ? [] : [{ step: ref.id, ...encodedInput(spec, { maxBytes: drive.attempt.policies.maxStepBytes, secrets: drive.attempt.secrets }), ...own }]), ...effects.map(callOf)],
     ...(hasInside && { hasInside }),
   }
 }
@@ -54,10 +59,10 @@ export function repeatText(label: string, effects: readonly string[], isMade: (i
   return `${label} would repeat an effect that was made already (${made.join(', ')})${doubtful.length > 0 ? `; nobody knows whether ${doubtful.join(', ')} took effect` : ''}`
 }
 
-function settleIt(runId: string, { id, kind }: Ticket['ref'], choices: readonly Choice[]): string {
+function settleIt(runId: string, { id, kind }: Ticket['ref'], choices: readonly Choice[], given: Effect | undefined): string {
   if (choices.length === 0) return ''
   const result = kind === 'model' ? ' (--rerun sends it again, --skip fails the request, the result is a text or {"content": [...]})' : ''
-  return `Settle it: holdfast resolve ${runId} ${id} ${choices.map((choice) => OPTIONS[choice]).join(' | ')}${result}`
+  return `Settle it: holdfast resolve ${runId} ${id} ${choices.map((choice) => OPTIONS[choice]).join(' | ')}${given ? ` (what ${given.step.id} gave)` : ''}${result}`
 }
 
 /** Of a tool that is in doubt as a whole although what it did is recorded inside. */
@@ -72,6 +77,9 @@ const WHOSE = 'Several gave different results and any of them may be its own: gi
 /** Of a call that waits because of others with other arguments. */
 const EFFECT_KEY = 'Its arguments are others: where that makes it another effect, the tool should say so with effectKey'
 
+/** Of a step that waits because of others that asked for something else. */
+const otherInput = (ids: readonly string[]): string => `Its input is another one than that of ${ids.join(', ')}`
+
 /** It may be in doubt itself, which its policy settles, and wait for another reason. */
 const startOf = (own: Effect | undefined): Partial<CallInQuestion> => {
   if (!own || !isUnknown(own, () => false)) return {}
@@ -79,8 +87,12 @@ const startOf = (own: Effect | undefined): Partial<CallInQuestion> => {
   return known
 }
 
-const callOf = ({ step, input, idempotencyKey, startedAt, lostBefore }: Effect): CallInQuestion =>
-  ({ step: step.id, ...(input && { input }), idempotencyKey, ...(startedAt !== undefined && { startedAt }), ...(lostBefore !== undefined && { lostBefore }) })
+/** One that was answered without a start has no key, and no time of it. */
+export const callOf = ({ step, input, idempotencyKey, startedAt, lostBefore }: Effect): CallInQuestion => ({
+  step: step.id,
+  ...(input && { input }),
+  ...(idempotencyKey !== '' && { idempotencyKey, ...(startedAt !== undefined && { startedAt }), ...(lostBefore !== undefined && { lostBefore }) }),
+})
 
 /** As the journal keeps them: with the arguments of as many calls as the record of a step may hold, for people. */
 export function keptReasons(attempt: Attempt, reasons: readonly SuspendReason[]): SuspendReason[] {

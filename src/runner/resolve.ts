@@ -2,7 +2,7 @@
 import { shown } from '../core/shown.ts'
 import { isInDoubt } from '../effects/doubt.ts'
 import { hasResult, type Effect } from '../effects/ledger.ts'
-import { reusable } from '../effects/reuse.ts'
+import { candidates, reusable } from '../effects/reuse.ts'
 import { givenResponse } from '../ai-sdk/given-response.ts'
 import { HoldfastError } from '../errors.ts'
 import type { Placed } from '../journal/chain.ts'
@@ -101,20 +101,26 @@ function questionOf(entries: readonly Placed[], history: History, step: string, 
 const isOpen = (effect: Effect, mayRun: (effect: Effect) => boolean): boolean => effect.cause !== 'skipped' && isInDoubt(effect, () => mayRun(effect))
 
 /** @throws HoldfastError `NOTHING_TO_RESOLVE`. */
-function reused({ earlier, given }: Question, runId: string, step: string): Decision {
+function reused({ earlier, given, fingerprint }: Question, runId: string, step: string): Decision {
   if (given?.outcome?.type === 'value') return { type: 'reuse', value: given.outcome.value, of: given.step.id }
-  const several = earlier.filter(hasResult).map((effect) => effect.step.id)
-  const why = several.length > 1 ? `has no earlier result that is sure to be its own: ${several.join(', ')} gave different ones` : 'has no earlier result to reuse: none is stored'
+  const stored = earlier.filter(hasResult)
+  const its = candidates(stored, { fingerprint })
+  const why = stored.length === 0 ? 'has no earlier result to reuse: none is stored'
+    : its.length > 1 ? `has no earlier result that is sure to be its own: ${idsOf(its)} gave different ones`
+    : `has no earlier result of its own: ${idsOf(stored)} asked for something else`
   throw new HoldfastError('NOTHING_TO_RESOLVE', `step "${step}" of run "${runId}" ${why}`, { runId, step, advice: 'Choose rerun, skip, or give its result' })
 }
+
+const idsOf = (effects: readonly Effect[]): string => effects.map((effect) => effect.step.id).join(', ')
 
 /** One that had not been started, or was known not to have happened, may be in doubt by now. */
 const isStartedSince = (effect: Effect | undefined, { idempotencyKey, startedAt }: CallInQuestion): boolean =>
   effect !== undefined && (idempotencyKey === undefined ? isInDoubt(effect, () => false) : effect.startedAt !== startedAt)
 
-type Waiting = SuspendReason & { readonly type: 'in-doubt' | 'repeat' }
+export type Waiting = SuspendReason & { readonly type: 'in-doubt' | 'repeat' }
 
-function lastReasons(entries: readonly Placed[]): Waiting[] {
+/** What a suspended run waits for that somebody has to decide about. */
+export function lastReasons(entries: readonly Placed[]): Waiting[] {
   const last = entries.findLast(({ entry }) => entry.type === 'suspended' || entry.type === 'attempt-started' || entry.type === 'run-ended')?.entry
   return last?.type === 'suspended' ? last.reasons.filter((r): r is Waiting => r.type === 'in-doubt' || r.type === 'repeat') : []
 }

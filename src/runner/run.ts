@@ -4,6 +4,7 @@ import { wrapModel, type DurableModelOptions, type Locate } from '../ai-sdk/mode
 import { settleResult, type Recorded } from '../ai-sdk/result.ts'
 import { wrapTools, type DurableToolsOptions, type ToolPolicies, type Tools } from '../ai-sdk/tools.ts'
 import { shown } from '../core/shown.ts'
+import { SILENT } from '../effects/reuse.ts'
 import { HoldfastError } from '../errors.ts'
 import { canonical } from '../journal/canonical.ts'
 import { copyOf } from '../journal/copy.ts'
@@ -164,7 +165,7 @@ function stepSpec(branch: string, kind: 'step' | 'read' | 'agent', name: string,
 
 /** An input that has no fingerprint is refused before anything runs: the user wrote it, and can write it otherwise. */
 function printOf(label: string, input: unknown, secrets: Secrets | undefined): string {
-  return hash(input === undefined ? '' : canonical(input, `input of ${label}`, secrets))
+  return input === undefined ? SILENT : hash(canonical(input, `input of ${label}`, secrets))
 }
 
 /** Where the code that runs right now belongs to, for durable models and tools at module level. */

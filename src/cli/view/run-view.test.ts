@@ -27,7 +27,7 @@ describe('the view of a run', () => {
     expect(states(seen)).toEqual({ '0': 'completed', '0/c:a': 'in-doubt' })
     expect(seen.waits).toEqual([{
       type: 'in-doubt', step: '0/c:a', tool: 'refund', message: 'nobody knows whether "refund" took effect', started: true, effects: ['0/c:a'], settleFirst: [], decided: null,
-      calls: [{ step: '0/c:a', tool: 'refund', input: null, idempotencyKey: 'key 0/c:a', startedAt: 4_000, lostBefore: null }],
+      calls: [{ step: '0/c:a', tool: 'refund', input: null, idempotencyKey: 'key 0/c:a', startedAt: 4_000, lostBefore: null, answered: false }],
       choices: [
         { choice: 'result', command: `holdfast resolve r-1 0/c:a --result '{"your":"JSON"}' --as-of 4` },
         { choice: 'skip', command: 'holdfast resolve r-1 0/c:a --skip --as-of 4' },

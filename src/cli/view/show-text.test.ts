@@ -70,6 +70,21 @@ describe('show', () => {
     `)
   })
 
+  it('says of a call that was answered without a start that its result was given, and names the call that reuse gives the result of', () => {
+    const reason = { type: 'repeat', step: '1', tool: 'refund', message: 'm', fingerprint: 'f', effects: ['0/c:a'], choices: ['rerun', 'skip', 'result', 'reuse'] } as const
+    const placed = journal(CREATED, started(1), ended('tool 0/c:a refund'), { type: 'suspended', reasons: [reason], resumeAt: null }, attemptEnded(1))
+    const text = showText(runView({ row: rowOf(placed, 'suspended'), entries: placed, owner: null, inbox: [], place: {} }), { width: 80, paint: plain })
+    expect(text).toContain('0/c:a refund\n      not started: its result was given, by a person or by an earlier call\n')
+    expect(text).toContain('do not make this call: it is answered with what 0/c:a gave:\n')
+  })
+
+  it('says of a call that is held because of another one that it is in doubt itself, where it was started', () => {
+    const reason = { type: 'in-doubt', step: '0/c:b', tool: 'refund', message: 'm', fingerprint: 'f', effects: ['0/c:a'], choices: ['rerun', 'skip', 'result'], calls: [{ step: '0/c:b', idempotencyKey: 'key b', startedAt: 4_000 }] } as const
+    const placed = journal(CREATED, started(1), began('tool 0/c:a refund'), began('tool 0/c:b refund'), { type: 'suspended', reasons: [reason], resumeAt: null }, attemptEnded(1))
+    const text = showText(runView({ row: rowOf(placed, 'suspended'), entries: placed, owner: null, inbox: [], place: {} }), { width: 80, paint: plain })
+    expect(text).toContain('in-doubt 0/c:b: "refund" was started and is in doubt itself, and was not started again: nobody knows whether "refund" (0/c:a) took effect\n')
+  })
+
   it('tells a call that was never started from one in doubt, and says what making it means', () => {
     const reasons = [
       { type: 'in-doubt', step: '2/c:b', tool: 'refund', message: 'm', fingerprint: 'f', effects: ['0/c:a'], choices: ['rerun', 'skip', 'result'], calls: [{ step: '2/c:b', input: encode({ order: 8 }) }] },

@@ -1,7 +1,7 @@
 /** A run's view as text for a terminal. */
 import { describeSummary } from '../../run/events.ts'
 import { lostText } from '../../run/lost-part.ts'
-import { ANSWERS, CHOICES, CHOICES_BEFORE } from '../hint.ts'
+import { choiceText } from '../hint.ts'
 import { jsonLine } from '../json.ts'
 import { durationText, timeText } from '../moment.ts'
 import { oneLine } from '../printable.ts'
@@ -138,14 +138,14 @@ export function waitLines(waits: readonly WaitView[], { paint }: Pick<TextOption
     `  ${paint('yellow', type === 'in-doubt' && !started ? 'waiting' : type)}${step === null ? '' : ` ${oneLine(step)}`}: ${oneLine(message)}`,
     ...calls.flatMap(callLines),
     ...(decided === null ? [] : [`    decided: ${decided}`]),
-    ...choices.flatMap(({ choice, command }) => [`    ${choice === 'approve' || choice === 'deny' ? ANSWERS[choice] : (started ? CHOICES : CHOICES_BEFORE)[choice]}:`, `      ${command}`]),
+    ...choices.flatMap(({ choice, of, command }) => [`    ${oneLine(choiceText(choice, { started: started === true, of }))}:`, `      ${command}`]),
   ])]
 }
 
 /** What somebody needs who asks the outside world about it. */
-const callLines = ({ step, tool, input, startedAt, lostBefore, idempotencyKey }: CallView): string[] => [
+const callLines = ({ step, tool, input, startedAt, lostBefore, idempotencyKey, answered }: CallView): string[] => [
   `    ${oneLine(`${step} ${tool}`)}${input === null ? '' : ` ${shown(input)}`}`,
-  startedAt === null && lostBefore === null ? '      not started' : `      ${lostBefore === null ? `started ${timeText(startedAt!)}` : lostText(lostBefore)}${idempotencyKey === null ? '' : `, idempotency key ${oneLine(idempotencyKey)}`}`,
+  startedAt === null && lostBefore === null ? `      not started${answered ? ': its result was given, by a person or by an earlier call' : ''}` : `      ${lostBefore === null ? `started ${timeText(startedAt!)}` : lostText(lostBefore)}${idempotencyKey === null ? '' : `, idempotency key ${oneLine(idempotencyKey)}`}`,
 ]
 
 const inner = (width: number | undefined): number | undefined => (width === undefined ? undefined : Math.max(78, width - 2))

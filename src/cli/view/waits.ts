@@ -7,7 +7,7 @@ import type { Placed } from '../../journal/chain.ts'
 import { decode } from '../../journal/codec.ts'
 import type { CallInQuestion, Choice, SuspendReason } from '../../journal/entry.ts'
 import type { History } from '../../replay/history.ts'
-import { repeatText } from '../../run/wait-reason.ts'
+import { callOf, repeatText } from '../../run/wait-reason.ts'
 import { presumedText } from '../../run/lost-part.ts'
 import { answerCommand, resolveCommand, type Answer, type Place } from '../hint.ts'
 import type { TakenDecision } from './steps.ts'
@@ -28,8 +28,8 @@ export interface WaitView {
   readonly calls: readonly CallView[]
   /** What was decided already; the next attempt goes by it. */
   readonly decided: TakenDecision['decision'] | null
-  /** How somebody may decide, with the command; empty where it is not for somebody to decide, or was decided. */
-  readonly choices: readonly { readonly choice: Choice | Answer; readonly command: string }[]
+  /** How somebody may decide, with the command, and of `reuse` the earlier call (`of`); empty where it is not for somebody to decide, or was decided. */
+  readonly choices: readonly { readonly choice: Choice | Answer; readonly of?: string; readonly command: string }[]
 }
 
 /** What is not known is null. */
@@ -44,6 +44,8 @@ export interface CallView {
   readonly startedAt: number | null
   /** It is only presumed: it may have been called in a part of the journal that was lost before then, ms since the epoch. null: what happened is recorded. */
   readonly lostBefore: number | null
+  /** It was answered without a start: with a result that a person gave, or an earlier call. */
+  readonly answered: boolean
 }
 
 type Approval = SuspendReason & { readonly type: 'approval' }
@@ -78,8 +80,8 @@ export function waitView(runId: string, reason: SuspendReason, history: History 
   const known = decided.get(step) ?? null
   const calls = callsOf(reason, history)
   return {
-    type, step, tool, message: messageOf(reason, calls, history), started: effects.includes(step), effects, settleFirst: first, calls, decided: known,
-    choices: known === null ? choicesFor(reason, history).map((choice) => ({ choice, command: resolveCommand(runId, step, choice, place, asOf) })) : [],
+    type, step, tool, message: messageOf(reason, calls, history), started: effects.includes(step) || isStarted(step, calls), effects, settleFirst: first, calls, decided: known,
+    choices: known === null ? choicesFor(reason, history).map((choice) => ({ choice, ...(choice === 'reuse' && ofWhat(reason, history)), command: resolveCommand(runId, step, choice, place, asOf) })) : [],
   }
 }
 
@@ -99,8 +101,9 @@ function messageOf({ type, step, tool, effects, first, hasInside }: Question, ca
   const others = effects.filter((id) => id !== step).join(', ')
   const presumed = presumedText(step, calls)
   if (type === 'repeat') return repeatText(`"${tool}"`, effects, (id) => history === undefined || history.ledger.effects.get(id)?.state === 'completed')
-  if (first) return `"${tool}" was not started: it waits for the outcome of ${others}, which nobody knows${presumed}. Settle that first, this one then goes on by itself`
-  if (!effects.includes(step)) return `"${tool}" was not started: nobody knows whether "${tool}" (${others}) took effect${presumed}`
+  const held = isStarted(step, calls) ? 'was started and is in doubt itself, and was not started again' : 'was not started'
+  if (first) return `"${tool}" ${held}: it waits for the outcome of ${others}, which nobody knows${presumed}. Settle that first, this one then goes on by itself`
+  if (!effects.includes(step)) return `"${tool}" ${held}: nobody knows whether "${tool}" (${others}) took effect${presumed}`
   const inside = hasInside || (history && [...history.recordsBelow(step)].some((id) => id !== step))
   return `nobody knows whether "${tool}" took effect${presumed}${inside ? '; it has steps of its own inside: a tool whose only effects are those should say composite: true' : ''}`
 }
@@ -113,25 +116,22 @@ function callsOf({ step, tool, effects, calls = [] }: Question, history: History
     const effect = isStarted ? history?.ledger.effects.get(id) : undefined
     if (effect) return callView(effect)
     const call = calls.find(({ step: at }) => at === id) ?? (isStarted ? undefined : { step: id })
-    return call ? viewOf(call, tool) : []
+    return call ? viewOf(call, tool, { answered: isStarted && call.idempotencyKey === undefined }) : []
   })
 }
 
-const viewOf = ({ step, input, idempotencyKey, startedAt, lostBefore }: CallInQuestion, tool: string): CallView =>
-  ({ step, tool, input: input ? decode(input, `input of ${step}`) : null, idempotencyKey: idempotencyKey ?? null, startedAt: startedAt ?? null, lostBefore: lostBefore ?? null })
+/** It is in doubt itself, although it is held because of others. */
+const isStarted = (step: string, calls: readonly CallView[]): boolean => calls.some((call) => call.step === step && call.idempotencyKey !== null)
 
-export const callView = (effect: Effect): CallView => viewOf({ step: effect.step.id, ...knownOf(effect) }, effect.step.name)
+const viewOf = ({ step, input, idempotencyKey, startedAt, lostBefore }: CallInQuestion, tool: string, { answered = false } = {}): CallView =>
+  ({ step, tool, input: input ? decode(input, `input of ${step}`) : null, idempotencyKey: idempotencyKey ?? null, startedAt: startedAt ?? null, lostBefore: lostBefore ?? null, answered })
+
+export const callView = (effect: Effect): CallView => viewOf(callOf(effect), effect.step.name, { answered: effect.idempotencyKey === '' })
 
 /** For `--json`: with the arguments as they are. */
 export const reasonView = (reason: SuspendReason): object =>
   reason.type === 'approval' ? { ...reason, input: reason.input ? decode(reason.input, `input of ${reason.step}`) : null }
-  : 'calls' in reason && reason.calls ? { ...reason, calls: reason.calls.map((call) => viewOf(call, reason.tool)) } : reason
-
-/** One that was answered without a start has no key. */
-const knownOf = ({ input, idempotencyKey, startedAt, lostBefore }: Effect): Omit<CallInQuestion, 'step'> => ({
-  ...(input && { input }),
-  ...(idempotencyKey !== '' && { idempotencyKey, ...(startedAt !== undefined && { startedAt }), ...(lostBefore !== undefined && { lostBefore }) }),
-})
+  : 'calls' in reason && reason.calls ? { ...reason, calls: reason.calls.map((call) => viewOf(call, reason.tool, { answered: reason.effects.includes(call.step) && call.idempotencyKey === undefined })) } : reason
 
 /** In the order in which they are to be thought about. */
 const ORDER: readonly Choice[] = ['result', 'reuse', 'skip', 'rerun']
@@ -142,6 +142,12 @@ function choicesFor({ type, step, fingerprint, effects, choices }: Question, his
   const own = history?.ledger.effects.get(step)
   const canReuse = history ? !(own && isInDoubt(own, () => false)) && reusable(effects.flatMap((id) => history.ledger.effects.get(id) ?? []), { step, fingerprint }) !== undefined : type === 'repeat'
   return ORDER.filter((choice) => canReuse || choice !== 'reuse')
+}
+
+/** The earlier call that a call would be given the result of, as far as that is known here. */
+function ofWhat({ step, fingerprint, effects }: Question, history: History | undefined): { readonly of?: string } {
+  const of = history ? reusable(effects.flatMap((id) => history.ledger.effects.get(id) ?? []), { step, fingerprint })?.step.id : effects.length === 1 ? effects[0] : undefined
+  return of === undefined ? {} : { of }
 }
 
 /** Why it is suspended, if it is. */
