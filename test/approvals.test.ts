@@ -67,6 +67,15 @@ describe('a call that needs approval (D5)', () => {
     }
   })
 
+  it('and waits for a decision about its effect by now is not to be approved: who tries is told of resolve()', async () => {
+    const { runner } = await asked()
+    await runner.approve('r', '0/c:c1', { resume: true })
+    await runner.resume('r', { redo: '0' })
+    for (const answer of [runner.approve('r', '0~1/c:c1'), runner.deny('r', '0~1/c:c1')]) {
+      await expect(answer).rejects.toMatchObject({ code: 'NOTHING_TO_APPROVE', advice: 'It waits for a decision about its effect: resolve(), or holdfast resolve r 0~1/c:c1' })
+    }
+  })
+
   it('counts as denied when its time is over: the run is due then, and nobody has to come', async () => {
     const clock = manualClock(1_000_000)
     const { agent, made } = refunding({ approval: { expiresAfterMs: 60_000 } })

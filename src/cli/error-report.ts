@@ -3,6 +3,7 @@ import { inspect } from 'node:util'
 import { HoldfastError, withoutAdvice, type HoldfastErrorCode, type RunUsage } from '../errors.ts'
 import { messageOf } from '../run/readable.ts'
 import { CliError } from './cli-error.ts'
+import { redoCommand } from './hint.ts'
 import type { Io } from './io.ts'
 import { jsonText } from './json.ts'
 import { oneLine, printableLines } from './printable.ts'
@@ -22,20 +23,22 @@ export interface ErrorReport {
 const drivesAgain = (runId: string | undefined): string => `What was done is kept: holdfast resume ${runId ?? 'ID'} drives it again from there`
 
 /** What to do, in the words of the command line, where the library speaks of its functions. */
-const ADVICE: Readonly<Partial<Record<HoldfastErrorCode, (runId: string | undefined) => string>>> = {
+const ADVICE: Readonly<Partial<Record<HoldfastErrorCode, (runId: string | undefined, error: HoldfastError) => string | undefined>>> = {
   MISSING_RUN_ID: () => 'Give --id ID, made of what the run is about, such as ticket-123: the same id resumes it',
   UNKNOWN_RUN: () => 'holdfast list shows the runs; holdfast run starts one',
   RUN_FAILED: drivesAgain,
   STEP_FAILED: drivesAgain,
   LIMIT_REACHED: (runId) => `What was done is kept: holdfast resume ${runId ?? 'ID'} goes on under a higher limit, --max-steps N, --max-tokens N or --max-journal-bytes N`,
   RUN_TIMEOUT: (runId) => `What was done is kept: holdfast resume ${runId ?? 'ID'} goes on with more time, --run-ms MS or --deadline TIME`,
+  // Of a tool the model is told, and nobody has to do anything.
+  OUTCOME_UNKNOWN: (runId, { step, advice }) => (step !== undefined && advice?.includes('{ redo: ') ? `Catch it where the handler asks for the step; to have it otherwise: ${redoCommand(runId ?? 'ID', step)}` : advice),
   RUN_MISMATCH: () => 'Use another id for another run, holdfast resume to go on with the recorded input, or --allow-mismatch if you know that it fits',
 }
 
 export function describeError(error: unknown): ErrorReport {
   if (HoldfastError.isInstance(error)) {
     const advice = error.advice ?? null
-    return { code: error.code, message: withoutAdvice(error), advice: ADVICE[error.code]?.(error.runId) ?? advice, runId: error.runId ?? null, step: error.step ?? null, usage: error.usage ?? null }
+    return { code: error.code, message: withoutAdvice(error), advice: ADVICE[error.code]?.(error.runId, error) ?? advice, runId: error.runId ?? null, step: error.step ?? null, usage: error.usage ?? null }
   }
   if (CliError.isInstance(error)) return { code: error.code, message: error.message, advice: error.advice ?? null, runId: null, step: null, usage: null }
   const message = error instanceof Error ? `${error.name}: ${error.message}` : messageOf(error)

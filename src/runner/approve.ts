@@ -8,6 +8,7 @@ import { writeMessage } from '../journal/message.ts'
 import type { Secrets } from '../journal/secrets.ts'
 import type { RunRow, Store } from '../journal/store.ts'
 import { History } from '../replay/history.ts'
+import { lastReasons, type Waiting } from './resolve.ts'
 import { spokenTo, stepOf, type Saying } from './saying.ts'
 import { DEFAULT_SIZES, sizeOf } from './sizes.ts'
 
@@ -49,7 +50,10 @@ export async function answer(store: Store, runId: string, asked: string | Approv
   for (const { entry, seq } of entries) history.apply(entry, seq)
   const open = isOver(row) ? [] : history.approvals.open().filter(({ step: { id } }) => !history.isGone(id))
   const question = open.find((each) => each.step.id === step)
-  if (!question) throw nothingToApprove(row, step, whyNot(row, history.approvals.about(step)), open)
+  if (!question) {
+    const reason = isOver(row) ? undefined : lastReasons(entries).find((each) => each.step === step)
+    throw nothingToApprove(row, step, whyNot(row, history.approvals.about(step)), open, reason && resolveIt(runId, reason))
+  }
   if (typeof asked === 'string' && question.seq > (asOf ?? Infinity)) throw nothingToApprove(row, step, `was asked about after entry ${asOf}`, open)
   if (typeof asked !== 'string' && asked.question !== question.seq) throw nothingToApprove(row, step, 'is another call now than the one that was asked about', open)
   if (hasExpired(question, now)) throw nothingToApprove(row, step, 'has expired: it counts as denied', [])
@@ -65,7 +69,11 @@ function whyNot(row: RunRow, question: Question | undefined): string {
   return isOver(row) ? `waits for nobody: the run is ${row.status}` : 'does not wait for approval'
 }
 
-function nothingToApprove({ runId, status }: RunRow, step: string, what: string, open: readonly Question[]): HoldfastError {
-  const advice = open.length > 0 ? `What waits for approval: ${open.map((question) => question.step.id).join(', ')}` : status === 'suspended' ? 'Resume the run to go on' : undefined
+/** It is an effect that is in question, not whether it may be made. */
+const resolveIt = (runId: string, { step, first = [] }: Waiting): string =>
+  first.length > 0 ? `It waits for the outcome of ${first.join(', ')}: settle that with resolve()` : `It waits for a decision about its effect: resolve(), or holdfast resolve ${runId} ${step}`
+
+function nothingToApprove({ runId, status }: RunRow, step: string, what: string, open: readonly Question[], instead?: string): HoldfastError {
+  const advice = instead ?? (open.length > 0 ? `What waits for approval: ${open.map((question) => question.step.id).join(', ')}` : status === 'suspended' ? 'Resume the run to go on' : undefined)
   return new HoldfastError('NOTHING_TO_APPROVE', `step "${step}" of run "${runId}" ${what}`, { runId, step, ...(advice !== undefined && { advice }) })
 }
