@@ -165,8 +165,19 @@ export const moved: readonly Mutant[] = [
     rule: 'R5',
     wrong: 'A payment is answered with what another one gave, because that is the newest.',
     file: 'src/effects/reuse.ts',
-    edits: [{ from: 'atTurn(same) ?? (same.length > 0 ? theOnly(same) : (atTurn(withResult) ?? theOnly(withResult)))', to: 'withResult.at(-1)' }],
+    edits: [
+      { from: 'const withResult = candidates(effects, call).filter(hasResult)', to: 'const withResult = effects.filter(hasResult)' },
+      { from: '(isSure ? withResult.findLast((effect) => turnOf(effect.step.id) === turn) : undefined) ?? theOnly(withResult)', to: 'isSure && turn !== undefined ? withResult.at(-1) : theOnly(withResult)' },
+    ],
     caughtBy: { file: 'test/elsewhere.test.ts', name: 'are each answered with what they gave' },
+  },
+  {
+    name: 'a step of another input is given what stood there',
+    rule: 'R5',
+    wrong: 'One customer has the receipt of another, because that one was charged at its place before.',
+    file: 'src/effects/reuse.ts',
+    edits: [{ from: 'effects.filter((effect) => isVague(effect, fingerprint))', to: 'effects' }],
+    caughtBy: { file: 'test/elsewhere.test.ts', name: 'is not that it is given what that one gave: it has another input, and that is what the question says' },
   },
   {
     name: 'a key makes it another effect',
