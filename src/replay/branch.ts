@@ -53,6 +53,10 @@ export class Branch {
   readonly #effectful = new Map<string, string>()
   /** By kind and name, the step that says nothing of what it asks and was asked for last. */
   readonly #blind = new Map<string, Ticket>()
+  /** By conversation, the request that asked it last, and in which configuration. */
+  readonly #conversations = new Map<string, { readonly ticket: Ticket; readonly config: string }>()
+  /** Conversations of which it was told that only the configuration tells their requests apart. */
+  readonly toldByConfig = new Set<string>()
   /** A call was made in it that no response had asked for. */
   hasUnasked = false
   /** A result was seen in it of a call that was asked for and never made through its step. */
@@ -209,6 +213,17 @@ export class Branch {
 
   noteBlind(ticket: Ticket): void {
     this.#blind.set(`${ticket.ref.kind} ${ticket.ref.name}`, ticket)
+  }
+
+  noteRequest(ticket: Ticket): void {
+    const { fingerprint, model } = ticket.claim
+    if (model && fingerprint !== null) this.#conversations.set(fingerprint, { ticket, config: model.config })
+  }
+
+  /** The request that asked the same conversation last, where that was in another configuration, and it has ended; told of once. */
+  otherwiseConfigured({ fingerprint, model }: Claim): Ticket | undefined {
+    const former = fingerprint === null || this.toldByConfig.has(fingerprint) ? undefined : this.#conversations.get(fingerprint)
+    return former && former.config !== model?.config && !this.open.has(former.ticket) ? former.ticket : undefined
   }
 
   /** Whether the branch has a record of the conversation in this configuration. */

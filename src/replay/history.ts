@@ -39,6 +39,9 @@ export class History {
   /** By place, how often its records were superseded. */
   readonly #generations = new Map<string, number>()
 
+  /** Conversations of a branch whose requests only their configurations tell apart. */
+  readonly #toldByConfig = new Set<string>()
+
   /** Position of the newest entry. */
   newest = 0
 
@@ -77,9 +80,12 @@ export class History {
         // What failed the run, and what was asked for after it, has no later records that saw it: they are superseded with it.
         if (entry.by !== 'failure') for (const id of entry.ids) this.#changed.add(placeOf(id))
         break
-      case 'warning':
+      case 'warning': {
+        const told = entry.code === 'SAME_CONVERSATION' && entry.step !== undefined ? this.records.get(entry.step) : undefined
+        if (told) this.#toldByConfig.add(conversationOf(told))
         if ((entry.code === 'NOT_RECORDED' || entry.code === 'NOT_FINGERPRINTED') && entry.step !== undefined) this.#changed.add(placeOf(entry.step))
         break
+      }
       case 'config-changed':
         this.records.get(entry.step)?.accepted.add(entry.config)
         break
@@ -103,6 +109,11 @@ export class History {
   /** Whether another result than that of its record may have been handed out for a step before. */
   isChanged(id: string): boolean {
     return this.#changed.has(placeOf(id))
+  }
+
+  /** Whether requests of other code ask the conversation of a record in other configurations: one in another one is another request, not that one changed. */
+  isToldByConfig(record: StepRecord): boolean {
+    return this.#toldByConfig.has(conversationOf(record))
   }
 
   /** Paths one segment below `path` under which there are records. */
@@ -163,6 +174,8 @@ export class History {
       .sort((a, b) => a.end!.seq - b.end!.seq)
   }
 }
+
+const conversationOf = ({ ref, fingerprint }: StepRecord): string => JSON.stringify([ref.branch, fingerprint])
 
 function insideOf(ref: StepRef, whole: ReadonlySet<string>): boolean {
   for (let path = ref.branch; path !== MAIN; path = parentOf(path) ?? MAIN) if (whole.has(path)) return true

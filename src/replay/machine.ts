@@ -335,6 +335,7 @@ export class Machine {
     }
     branch.open.add(ticket)
     if (isBlind(claim)) branch.noteBlind(ticket)
+    branch.noteRequest(ticket)
     branch.tickets.push(ticket)
     this.#unclaimed.settle(ticket)
     return ticket

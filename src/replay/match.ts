@@ -29,7 +29,7 @@ export function matchNumbered(branch: Branch, claim: Claim, history: History, co
   if (model && alike) {
     const before = history.configs.get(alike.config ?? '') ?? {}
     changed = changedParts(before, model.parts)
-    if (isChange(branch, alike, model, configsBefore)) {
+    if (!history.isToldByConfig(alike) && isChange(branch, alike, model, configsBefore)) {
       if (model.onConfigChange === 'refuse') return { type: 'refused', changed }
       if (model.onConfigChange === 'replay' && !wouldBeRefused(alike, changed, model)) return { type: 'record', record: alike, changed }
     }

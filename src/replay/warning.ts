@@ -1,6 +1,7 @@
 /** What is allowed, and probably not meant: told once. */
 import type { Branch } from './branch.ts'
 import type { Claim, Note } from './claim.ts'
+import { comesAfter } from './refusal.ts'
 
 export function warningsOf(branch: Branch, claim: Claim): Note[] {
   if (claim.kind === 'model') {
@@ -9,6 +10,11 @@ export function warningsOf(branch: Branch, claim: Claim): Note[] {
     if (unrecorded !== undefined) {
       branch.hasUnrecorded = true
       return [{ type: 'warning', code: 'TOOLS_NOT_WRAPPED', message: `call ${unrecorded} was executed outside of a step: it is not recorded, and is made again on resume. Wrap the tools too, with durableTools(tools)` }]
+    }
+    const former = branch.otherwiseConfigured(claim)
+    if (former && !comesAfter(claim, former)) {
+      branch.toldByConfig.add(claim.fingerprint!)
+      return [{ type: 'warning', code: 'SAME_CONVERSATION', step: former.ref.id, message: `a model request asks the same as step ${former.ref.id} in another configuration (its system text, model or settings), by other code: only that tells them apart. Give each line of work a branch of its own: run.branch(key, fn)` }]
     }
     return twin === undefined ? [] : [{ type: 'warning', code: 'REPEATED_REQUEST', step: twin, message: `a model request repeats that of step ${twin}, whose response led to effects` }]
   }

@@ -125,13 +125,13 @@ export class Drive {
     const { ticket, notes } = verdict
     spec.onClaimed?.(ticket.ref)
     const ended = this.#delivery.turnOf(ticket, context?.drive === this)
-    this.#note(notes)
+    const written = this.#note(notes)
     if (verdict.type === 'replay') {
       this.#delivery.put(ticket, { outcome: ticket.record!.end!.outcome, asked: ticket.record!.asked })
       // What waits because it may be this one is another one.
       this.wake()
     } else {
-      this.track(Promise.resolve().then(() => performLive(this, ticket, spec)), ticket)
+      this.track(written.then(() => performLive(this, ticket, spec)), ticket)
     }
     return ended.then((end) => this.#handOut(ticket, end))
   }
@@ -338,16 +338,24 @@ export class Drive {
     if (note) this.#note([note])
   }
 
-  /** Tells what a claim found. What later records depend on is written down before, and together with, whatever is recorded next; the rest as well as may be. */
-  #note(notes: readonly Note[]): void {
+  /**
+   * Tells what a claim found. What later records depend on is written down before, and together with, whatever is recorded next; the rest as well as may be.
+   * Resolves when the step may run: what tells it from others has to be there also where its process does not outlive it.
+   */
+  #note(notes: readonly Note[]): Promise<void> {
+    let written = Promise.resolve()
     for (const note of notes) {
       if (note.type === 'superseded') {
         this.attempt.emit({ type: 'replay-diverged', step: note.step, reason: note.reason, superseded: note.ids.length })
       } else if (note.type === 'config-changed') this.attempt.emit(note)
       else if (note.type === 'warning') this.attempt.emit({ type: 'warning', code: note.code, message: note.message })
       if (note.type === 'superseded' || note.type === 'config' || note.type === 'step-entered') this.attempt.options.writer.prepend(note)
-      else this.attempt.write([note]).catch(() => {})
+      else {
+        const write = this.attempt.write([note]).then(() => {}, () => {})
+        if (note.type === 'warning' && note.code === 'SAME_CONVERSATION') written = write
+      }
     }
+    return written
   }
 
   #handOut(ticket: Ticket, { outcome, asked, thrown }: Ended): unknown {

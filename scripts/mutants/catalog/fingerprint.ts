@@ -59,6 +59,14 @@ export const fingerprint: readonly Mutant[] = [
     caughtBy: { file: 'src/ai-sdk/conversation.test.ts', name: 'count in whatever order they came, with whose they are' },
   },
   {
+    name: 'another configuration, so that one changed',
+    rule: 'R8',
+    wrong: 'A request of another line of work, told apart by its system text alone, is answered by the one that was recorded, as if a deploy had changed it.',
+    file: 'src/replay/match.ts',
+    edits: [{ from: '!history.isToldByConfig(alike) && ', to: '' }],
+    caughtBy: { file: 'test/same-conversation.test.ts', name: 'is not answered by that one, where its process was killed before it had its answer' },
+  },
+  {
     name: 'changed in place, and not seen',
     rule: 'R8',
     wrong: 'A message that is the same object as in the last request counts as the same message: an answer to what it was is used for what it is.',
