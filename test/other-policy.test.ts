@@ -240,3 +240,27 @@ describe('an idempotent call that may have taken effect, and failed', () => {
     }
   })
 })
+
+describe('a step whose key holds what is named as a secret by now', () => {
+  it.each([true, false])('is not made again without a question (killed: %s)', async (isKilled) => {
+    const ACCOUNT = 'DE89370400440532013000'
+    let made = 0
+    let fails = !isKilled
+    const store = memoryStore()
+    const agent = defineAgent('a', async (run) => {
+      const receipt = await run.step('charge', { key: ACCOUNT }, () => ++made)
+      if (fails) throw new Error('later')
+      return receipt
+    })
+    const dying = mortal(store)
+    if (isKilled) {
+      const died = dying.killAt(/"step-ended"/)
+      void createRunner({ agents: [agent], store: dying.store, ...quick }).run(agent, 1, { runId: 'r' })
+      await died
+    } else await createRunner({ agents: [agent], store, ...quick }).run(agent, 1, { runId: 'r' }).catch(() => {})
+    fails = false
+    const outcome = await createRunner({ agents: [agent], store, clock: later(), secrets: { ACCOUNT }, ...quick }).resume('r')
+    expect(outcome).toMatchObject({ status: 'suspended', reasons: [{ type: isKilled ? 'in-doubt' : 'repeat' }] })
+    expect(made).toBe(1)
+  })
+})

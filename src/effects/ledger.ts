@@ -72,6 +72,7 @@ export interface TakenDecision {
 }
 
 export class Ledger {
+  readonly #hide: (text: string) => string
   /** By step id, in the order in which they started. */
   readonly effects = new Map<string, Effect>()
   readonly decisions: TakenDecision[] = []
@@ -88,6 +89,11 @@ export class Ledger {
   #token = 0
   /** Where the journal was cut and entries were lost, and the places of effects that something is recorded of since. */
   #lost: { readonly token: number; readonly at: number; readonly known: Set<string> } | undefined
+
+  /** `hide`: a text as it is known now: what was written before a secret in it was named is the same effect all the same. */
+  constructor(hide: (text: string) => string = (text) => text) {
+    this.#hide = hide
+  }
 
   /** Fencing token of the newest attempt. */
   get token(): number {
@@ -223,7 +229,7 @@ export class Ledger {
 
   /** `lost`: it may have been started in a part of the journal that was lost, by that attempt, before that time. */
   #start(step: StepRef, { name, key, called }: StepEffect, entry: { fingerprint: string; idempotencyKey: string; input?: Encoded; at: number }, seq: number, lost?: { readonly token: number; readonly at: number }): Effect {
-    const ref = { name, key }
+    const ref = { name: this.#hide(name), key: this.#hide(key) }
     const former = this.effects.get(step.id)
     if (former) this.#stand(former, false)
     const effect: Effect = {

@@ -26,7 +26,7 @@ export interface StepRecord {
 
 export class History {
   readonly records = new Map<string, StepRecord>()
-  readonly ledger = new Ledger()
+  readonly ledger: Ledger
   readonly approvals = new Approvals()
   /** Configurations of model requests by digest: hash of each part by name. */
   readonly configs = new Map<string, Readonly<Record<string, string>>>()
@@ -44,6 +44,11 @@ export class History {
 
   /** Position of the newest entry. */
   newest = 0
+
+  /** `hide`: a text with the names of the secrets that are named now. */
+  constructor(hide?: (text: string) => string) {
+    this.ledger = new Ledger(hide)
+  }
 
   apply(entry: Entry, seq: number): void {
     this.newest = Math.max(this.newest, seq)

@@ -141,7 +141,8 @@ async function begin(store: Store, options: ResolvedOptions, request: Request, f
 }): Promise<OpenAttempt> {
   const { runId } = request
   const { created, agent, lease, former, entries } = found
-  const history = new History()
+  const { secrets } = options
+  const history = new History(secrets && ((text) => secrets.hide(text)))
   const late: { attempt?: Attempt } = {}
   const { limits } = request
   const budget = new Budget(resolveLimits(options.limits, { ...givenLimits(entries), ...limits }), options.clock)
