@@ -7,7 +7,7 @@ export const fingerprint: readonly Mutant[] = [
     rule: 'R8',
     wrong: 'A deploy that changes a setting throws away what runs have recorded.',
     file: 'src/replay/match.ts',
-    edits: [{ from: 'if (isChange(branch, alike, model, configsBefore)) {', to: 'if (isChange(branch, alike, model, configsBefore) && !branch) {' }],
+    edits: [{ from: 'if (!history.isToldByConfig(alike) && isChange(branch, alike, model, configsBefore)) {', to: 'if (isChange(branch, alike, model, configsBefore) && !branch) {' }],
     caughtBy: { file: 'test/divergence.test.ts', name: 'replays by default, naming what changed' },
   },
   {
