@@ -8,12 +8,14 @@ export const isAsyncIterable = (value: unknown): value is AsyncIterable<unknown>
   typeof value === 'object' && value !== null && Symbol.asyncIterator in value
 
 /**
- * Reads an iterable to its end and gives its last value. Each `next` is called from here, so the body of a generator runs in
+ * Reads an iterable to its end and gives its last value. Each `next` is called from here, inside of `enter`, so the body of a generator runs in
  * the context of the step and not in its consumer's.
  */
-export async function drain(iterable: AsyncIterable<unknown>, onValue: (value: unknown) => void): Promise<unknown> {
+export async function drain(iterable: AsyncIterable<unknown>, enter: <T>(call: () => T) => T, onValue: (value: unknown) => void): Promise<unknown> {
+  const iterator = iterable[Symbol.asyncIterator]()
+  const calls: AsyncIterator<unknown> = { next: () => enter(() => iterator.next()), ...(iterator.return && { return: () => enter(() => iterator.return!()) }) }
   let last: unknown
-  for await (const value of iterable) {
+  for await (const value of { [Symbol.asyncIterator]: () => calls }) {
     last = value
     onValue(value)
   }

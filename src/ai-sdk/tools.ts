@@ -11,7 +11,7 @@ import { TEXT_BYTES, textWithin } from '../journal/given-text.ts'
 import type { Secrets } from '../journal/secrets.ts'
 import { checkObject, oneOf } from '../reliability/check.ts'
 import { checkToolNames, fixToolPolicy, resolveToolPolicy, type ResolvedToolPolicy, type ToolPolicy } from '../reliability/index.ts'
-import { asOneLine, isDriving } from '../run/current.ts'
+import { currentContext, isDriving, lineIn } from '../run/current.ts'
 import type { Drive } from '../run/drive.ts'
 import type { StepContext, StepSpec } from '../run/step.ts'
 import { parsedInput } from './parsed-input.ts'
@@ -104,7 +104,7 @@ function wrapExecute(name: string, tool: object, execute: Execute, policy: ToolP
       const { abortSignal } = call
       const signal = anyOf(context.signal, abortSignal)
       const output = await execute.call(tool, copyOf(given), { ...call, abortSignal: signal })
-      return isAsyncIterable(output) ? asOneLine(() => drain(output, (value) => preliminary?.push(value))) : output
+      return isAsyncIterable(output) ? drain(output, lineIn(currentContext()!), (value) => preliminary?.push(value)) : output
     }
     const spec = toolSpec(at, name, resolved, input, call, work(input))
     const done = at.drive.perform({ ...spec, approval: resolved.approval, withInput })

@@ -17,15 +17,23 @@ export interface Context {
   /** Whether that code has come to its end: what still runs was only started by it. */
   readonly isOver?: () => boolean
   /** The step that this code has asked for last; what it follows is asked there. */
-  readonly asked?: Asked
-  /** Of code that is called again and again, such as the body of a generator: what it has asked for so far. */
-  readonly line?: Line
+  readonly asked?: Asked | undefined
+  /** Of code that is called again and again, such as the body of a generator: the call that it goes on from. */
+  readonly call?: Call | undefined
   /** The model request whose code this is: it has no steps inside. */
   readonly request?: string
 }
 
+/** What code comes after. */
+interface Known {
+  readonly mark?: string
+  readonly before: readonly Known[]
+  /** Up to here, in events of the machine, all that had ended came before it. */
+  readonly seen: number
+}
+
 /** A step or branch that was asked for, and those that the code that asked had asked for before. */
-export interface Asked {
+export interface Asked extends Known {
   /** By its turn. */
   readonly id: string
   readonly mark: string
@@ -37,9 +45,6 @@ export interface Asked {
   hasEnded: boolean
   /** What its own code had asked for last. */
   readonly own: Asked | undefined
-  readonly before: readonly Asked[]
-  /** Up to here, in events of the machine, all that had ended came before it. */
-  readonly seen: number
 }
 
 /** What has just ended, from which all that is asked for right now goes on. */
@@ -48,10 +53,6 @@ export interface GoesOn {
   readonly from?: Asked | undefined
   /** It was handed out in the order of its record: what had ended by then, in events of the machine, comes before it on resume, too. 0: that is not so. */
   readonly seen: number
-}
-
-export interface Line {
-  asked: Asked | undefined
 }
 
 interface Shared {
@@ -73,20 +74,89 @@ export function rememberAsked(id: string, isNew: boolean, now: GoesOn): Asked {
   const turn = turnOf(id)
   const own = ownIn(context)
   const asked: Asked = { id: turn, mark: markOf(turn), isNew, isNext: own?.hasEnded !== false, hasEnded: false, own, ...knownIn(context, now) }
-  if (context?.line) context.line.asked = asked
-  else if (context) shared.storage.enterWith({ ...context, asked })
+  if (!context) return asked
+  context.call?.note(context.asked, asked)
+  shared.storage.enterWith({ ...context, asked })
   return asked
 }
 
-function knownIn(context: Context | undefined, { from, seen }: GoesOn): Pick<Asked, 'before' | 'seen'> {
-  const before = [...new Set([context?.line?.asked, context?.asked, from].filter((each) => each !== undefined))]
+function knownIn(context: Context | undefined, { from, seen }: GoesOn): Pick<Known, 'before' | 'seen'> {
+  const before = [...new Set([ownIn(context), context?.asked ? undefined : context?.call?.known, from].filter((each) => each !== undefined))]
   return { before, seen: Math.max(seen, ...before.map((each) => each.seen)) }
 }
 
-/** Calls what calls other code again and again, a generator's body say: what that asks for follows what it has asked for before. */
-export function asOneLine<T>(fn: () => T): T {
-  const context = currentContext()
-  return context ? inContext({ ...context, line: { asked: undefined } }, fn) : fn()
+/**
+ * One call of code that is called again and again: a generator's body from one `yield` to the next. It runs in the context of its caller, which has none of what
+ * the body has asked for. What the body has asked for *itself* has to be told from what the lines of work have that it has started: both go on from the same context.
+ */
+class Call {
+  /** The newest call before it that has asked for something by itself. */
+  readonly #before: Call | undefined
+  readonly #outside: Asked | undefined
+  /** What the code comes after that has asked for nothing in this call. */
+  readonly known: Known | undefined
+  /** What was asked for right behind each, by code of this call. `several`: side by side, so the body goes on from where they started. */
+  readonly #next = new Map<Asked | undefined, Asked | 'several'>()
+  /** What was asked for while nothing of this call was open, but for what another of them comes after. */
+  #alone: readonly Asked[] = []
+  readonly #open: Asked[] = []
+  #isOver = false
+
+  constructor(before: Call | undefined, outside: Asked | undefined) {
+    this.#before = before && (before.#behind(undefined) ? before : before.#before)
+    this.#outside = outside
+    this.known = before?.end()
+  }
+
+  /** By code that had asked for `own` last in this call. */
+  note(own: Asked | undefined, asked: Asked): void {
+    // Lines of work may go on when the call is over. That there are several may only show then.
+    if (this.#next.has(own)) this.#next.set(own, 'several')
+    else if (!this.#isOver) this.#next.set(own, asked)
+    if (this.#isOver) return
+    while (this.#open.at(-1)?.hasEnded) this.#open.pop()
+    if (this.#open.length === 0) this.#alone = [...this.#alone.filter((each) => !asked.before.includes(each)), asked]
+    this.#open.push(asked)
+  }
+
+  /** What the body had asked for last by itself when it was called: nothing that was asked for side by side, so that it is the same in whatever order that came. */
+  get own(): Asked | undefined {
+    for (let call = this.#before; call; call = call.#before) {
+      let last = call.#behind(undefined)
+      for (let next = last; next; next = call.#behind(next)) last = next
+      if (last) return last
+    }
+    return this.#outside
+  }
+
+  #behind(own: Asked | undefined): Asked | undefined {
+    const next = this.#next.get(own)
+    return next === 'several' ? undefined : next
+  }
+
+  /** What stood alone and has ended is what the body has waited for: a step behind a fan-in, say. */
+  end(): Known | undefined {
+    this.#isOver = true
+    const before = this.#alone.filter((each) => each.hasEnded)
+    return before.length === 0 ? this.known : { before, seen: Math.max(...before.map((each) => each.seen)) }
+  }
+}
+
+/** Enters this context for each call of code that is called again and again: what a call asks for follows what those before it have asked for. */
+export function lineIn(context: Context): <T>(fn: () => T) => T {
+  let call: Call | undefined
+  let open = 0
+  return (fn) => {
+    // A generator that is called before it has answered goes on by itself, and in its own context.
+    if (!call || open === 0) call = new Call(call, context.asked)
+    const result = inContext({ ...context, asked: undefined, call }, fn)
+    if (result instanceof Promise) {
+      open++
+      const end = (): void => void open--
+      result.then(end, end)
+    }
+    return result
+  }
 }
 
 /** What the code of this context comes after. Made here: it is kept with its claim, and must keep nothing else. */
@@ -127,7 +197,7 @@ const NOTHING = ''
 const markOf = (turn: string): string => (turn.length > LONG ? hash(turn) : turn)
 const LONG = 100
 
-const ownIn = (context: Context | undefined): Asked | undefined => context?.line?.asked ?? context?.asked
+const ownIn = (context: Context | undefined): Asked | undefined => context?.asked ?? context?.call?.own
 
 /** The newest of them that stands in the branch itself and has ended: what is asked for side by side comes in any order. */
 function inBranch(asked: Asked | undefined, branch: string): Asked | undefined {
@@ -137,7 +207,7 @@ function inBranch(asked: Asked | undefined, branch: string): Asked | undefined {
 }
 
 /** The nearest first: in a line of work it is found at once. */
-function isAmong(mark: string, before: readonly Asked[]): boolean {
+function isAmong(mark: string, before: readonly Known[]): boolean {
   const seen = new Set(before)
   for (const each of seen) {
     if (each.mark === mark) return true

@@ -3,7 +3,7 @@ import { isAsyncIterable } from '../ai-sdk/iterator.ts'
 import { shown } from '../core/shown.ts'
 import { HoldfastError } from '../errors.ts'
 import { TEXT_BYTES, textWithin } from '../journal/given-text.ts'
-import { currentContext, followerOf, inContext, rememberAsked, type Line } from '../run/current.ts'
+import { currentContext, followerOf, inContext, lineIn, rememberAsked } from '../run/current.ts'
 import type { Drive } from '../run/drive.ts'
 
 export async function inBranch<T>(drive: Drive, parent: string, key: string, fn: () => PromiseLike<T> | T): Promise<T> {
@@ -28,11 +28,11 @@ export async function inBranch<T>(drive: Drive, parent: string, key: string, fn:
     return drive.refuse({ type: 'refuse', code: 'AMBIGUOUS_STEP', message: `branch "${key}" is open already`, advice: 'Give each line of work a key of its own' }, parent)
   }
   const asked = rememberAsked(branch.path, branch.isNew, drive.goesOn)
-  const context = { ...current, asked, drive, branch: branch.path }
-  const line: Line = { asked }
+  // Where it was opened in a generator's body: what is asked for in it stands in no call of that.
+  const context = { ...current, asked, call: undefined, drive, branch: branch.path }
   let isOpen = true
   const inside: Inside = {
-    enter: (call) => inContext({ ...context, line }, call),
+    enter: lineIn(context),
     // Once: the key may be that of a later branch by now.
     end: () => {
       if (!isOpen) return
