@@ -3,7 +3,7 @@ import { HoldfastError, type DecisionInput, type Runner, type SuspendReason } fr
 import { answerQuestion, isApproval } from './approver.ts'
 import { outputOf } from './tools.ts'
 import type { Session } from './session.ts'
-import type { Call } from './call.ts'
+import { isAlike, type Call } from './call.ts'
 
 type Question = SuspendReason & { readonly type: 'in-doubt' | 'repeat' }
 
@@ -42,7 +42,8 @@ export async function settle(asked: Asked): Promise<void> {
     const known = question.type === 'in-doubt' && !late && !world.loose ? about.find((each) => world.isNeedless(session, each)) : undefined
     if (known !== undefined) world.violate('needless-doubt', `a person is asked about ${known}, whose outcome is known`)
     if (call?.spec.repeatable) world.violate('needless-doubt', `a person is asked about ${position}, which may run again`)
-    const other = about.find((each) => call?.spec.effect !== undefined && world.get(each)?.spec.effect !== call.spec.effect)
+    // One that asks for the same under a key, or without one, may be it at another place, as long as nobody has asked for it there.
+    const other = about.map((each) => world.get(each)).find((each) => each && call?.spec.effect !== undefined && each.spec.effect !== call.spec.effect && !isAlike(each.spec, call.spec))?.spec.position
     if (other !== undefined && !session.world.loose) world.violate('needless-doubt', `${position} waits because of ${other}, which is another effect`)
     // Told first: the run may take it up at once.
     if (position !== undefined) world.decide(position, typeof decision === 'string' ? decision : 'result', about)
