@@ -12,7 +12,7 @@
 import { closeSync, fdatasyncSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { integer, runScript, UsageError, valuesOf } from '../scripts/usage.ts'
+import { integer, runScript, valuesOf } from '../scripts/usage.ts'
 import { memoryStore, sqliteStore, type Store } from '../src/index.ts'
 import { Blocks, oursOf, type Row } from './blocks.ts'
 import { encryptedStore } from '../src/stores/encrypted.ts'
@@ -48,9 +48,7 @@ function readOptions(args: readonly string[]): Options | undefined {
   const flag = { type: 'boolean' } as const
   const values = valuesOf(args, { steps: text, only: text, json: flag, help: flag })
   if (values.help) return undefined
-  const steps = integer('--steps', values.steps, 10_000)
-  if (steps < 80) throw new UsageError(`--steps must be at least 80, got ${steps}`)
-  return { steps, only: values.only ?? '', json: values.json ?? false }
+  return { steps: integer('--steps', values.steps, 10_000, 80), only: values.only ?? '', json: values.json ?? false }
 }
 
 async function rawAppend(steps: number, folder: string): Promise<Row> {

@@ -46,7 +46,7 @@ function readOptions(args: readonly string[]): Options | undefined {
   const values = valuesOf(args, { 'every-byte': flag, journals: text, seed: text, from: text, files: text, help: flag })
   if (values.help) return undefined
   return {
-    journals: integer('--journals', values.journals, 10_000),
+    journals: integer('--journals', values.journals, 10_000, 1),
     seed: integer('--seed', values.seed, randomInt(1_000_000)),
     from: integer('--from', values.from, 0),
     files: integer('--files', values.files, 50, 1),

@@ -38,11 +38,11 @@ function readOptions(args: readonly string[]): Series | undefined {
   return {
     seed: integer('--seed', values.seed, randomInt(1_000_000)),
     from,
-    until: from + (alone ? 1 : integer('--programs', values.programs, 1_000)),
+    until: from + (alone ? 1 : integer('--programs', values.programs, 1_000, 1)),
     alone,
     whole: values.whole ?? false,
     quiet: values.quiet ?? false,
-    stopAfter: integer('--stop-after', values['stop-after'], 5),
+    stopAfter: integer('--stop-after', values['stop-after'], 5, 1),
     everywhere: integer('--everywhere', values.everywhere, 0),
     jobs: integer('--jobs', values.jobs, availableParallelism(), 1),
   }

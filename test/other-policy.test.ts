@@ -199,15 +199,15 @@ describe('an idempotent call that may have taken effect, and failed', () => {
   const retry = { maxAttempts: 2, backoff: { baseMs: 1 } }
 
   /** A tool that the model asks for `asks` times in the same words; its first `fails` tries lose their answer. */
-  async function asked(asks: readonly string[][], fails: number, store = memoryStore()) {
+  async function asked(asks: readonly string[][], fails: number, fail: () => never = lost) {
     const keys: string[] = []
-    const execute = (): string => (keys.push(currentStep()!.idempotencyKey), keys.length <= fails ? lost() : 'receipt')
+    const execute = (): string => (keys.push(currentStep()!.idempotencyKey), keys.length <= fails ? fail() : 'receipt')
     const model = testModel((turn) => (asks[turn] ? { calls: asks[turn].map((id) => ({ id, tool: 'refund', input: { order: '7' } })) } : { text: 'done' }))
     const agent = defineAgent('a', async (run) => {
       const refund = tool({ inputSchema: z.object({ order: z.string() }), execute: async () => execute() })
       return (await generateText({ model: run.model(model), tools: run.tools({ refund }, { refund: { idempotent: true } }), prompt: 'go', stopWhen: stepCountIs(5) })).text
     })
-    const runner = createRunner({ agents: [agent], store, retry, ...quick })
+    const runner = createRunner({ agents: [agent], store: memoryStore(), retry, ...quick })
     expect(await runner.run(agent, 1, { runId: 'r' })).toMatchObject({ status: 'completed' })
     return keys
   }
@@ -224,8 +224,15 @@ describe('an idempotent call that may have taken effect, and failed', () => {
   })
 
   it('has another key where the first one is known to have failed, or to have been made', async () => {
-    const keys = await asked([['a'], ['b']], 0)
-    expect(new Set(keys).size).toBe(2)
+    const refused = (): never => { throw Object.assign(new Error('no such order'), { statusCode: 404 }) }
+    for (const keys of [await asked([['a'], ['b']], 0), await asked([['a'], ['b']], 1, refused)]) expect([keys.length, new Set(keys).size]).toEqual([2, 2])
+  })
+
+  it('asks afterError of a step with effects once, also where that has a key', async () => {
+    let asks = 0
+    const agent = defineAgent('a', (run) => run.step('charge', { key: '7', afterError: () => (asks++, 'not-done') }, lost).catch(() => 'caught'))
+    expect(await createRunner({ agents: [agent], store: memoryStore(), ...quick }).run(agent, 1, { runId: 'r' })).toMatchObject({ status: 'completed', result: 'caught' })
+    expect(asks).toBe(1)
   })
 
   it('has the same key where the handler asks again under its key, and not at another turn without one', async () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Entry, Outcome, Settlement, StepRef } from '../journal/entry.ts'
 import { isExpected, isInDoubt, isNotDoneBelievable, isUnknown } from './doubt.ts'
-import { Ledger, wouldBeRepeated, type Effect } from './ledger.ts'
+import { isSilent, Ledger, SILENT, wouldBeRepeated, type Effect } from './ledger.ts'
 
 const REF = { name: 'refund', key: '' }
 const refOf = (id: string): StepRef => ({ id, branch: '', kind: 'tool', name: 'refund' })
@@ -181,5 +181,16 @@ describe('a journal that was cut', () => {
   it('has lost nothing where it had no more entries, or was not cut', () => {
     expect(place(started('0'), cut(1)).mayBeLost('1')).toBe(false)
     expect(place(started('0')).mayBeLost('1')).toBe(false)
+  })
+})
+
+describe('a step that was answered without a start', () => {
+  const answered = (fingerprint: string): Effect => {
+    const entry = { ...ended('0', value('given')), step: { ...refOf('0'), kind: 'step' }, fingerprint } as Entry
+    return ledgerOf(entry).effects.get('0')!
+  }
+
+  it('has said what it asks for, unless it has no input, although its input is not kept', () => {
+    expect([answered('f'), answered(SILENT)].map(isSilent)).toEqual([false, true])
   })
 })

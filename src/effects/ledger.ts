@@ -1,4 +1,5 @@
 /** The ledger of effects: what every step with effects that is not idempotent is known to have done (R2, R6). */
+import { hash } from '../core/hash.ts'
 import type { Encoded } from '../journal/codec.ts'
 import type { Decision, DecisionTaken, DoubtCause, EffectRef, Entry, Outcome, StepEffect, StepRef } from '../journal/entry.ts'
 import { approvalOf, parentOf, turnOf } from '../replay/identity.ts'
@@ -53,8 +54,11 @@ export const isUntold = ({ state, told, superseded }: Effect): boolean => state 
 /** It happened, and its own call is still to be answered: by its record, or with what was found out of it. */
 export const isDone = ({ state, told, superseded, consumed }: Effect): boolean => state === 'completed' && told !== 'unknown' && !superseded && !consumed
 
-/** A step of the handler that said nothing of what it asks for. */
-export const isSilent = ({ step, input }: Effect): boolean => step.kind === 'step' && input === undefined
+/** Fingerprint of a step of the handler that says nothing of what it asks for. */
+export const SILENT = hash('')
+
+/** Such a step. One that was answered without a start has no input either, and has said what it asks for. */
+export const isSilent = ({ step, fingerprint }: Effect): boolean => step.kind === 'step' && fingerprint === SILENT
 
 /** There is a stored result that another call may be answered with. */
 export const hasResult = ({ outcome }: Effect): boolean => outcome?.type === 'value'

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import type { StepKind } from '../journal/entry.ts'
 import { Scene, unknown, value } from './fixtures/scene.ts'
-import type { Effect } from './ledger.ts'
-import { reusable, SILENT } from './reuse.ts'
+import { SILENT, type Effect } from './ledger.ts'
+import { reusable } from './reuse.ts'
 
 /** What was asked for at each id; each gave its id, but for those whose outcome nobody knows. */
 function made(kind: StepKind, asked: Readonly<Record<string, string>>, doubtful: readonly string[] = []): Effect[] {

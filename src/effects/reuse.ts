@@ -1,10 +1,6 @@
 /** What the decision `reuse` answers a call with: what an earlier call gave that it may be (R5). */
-import { hash } from '../core/hash.ts'
 import { turnOf } from '../replay/identity.ts'
-import { hasResult, type Effect } from './ledger.ts'
-
-/** Fingerprint of a step of the handler that says nothing of what it asks for. */
-export const SILENT = hash('')
+import { hasResult, isSilent, SILENT, type Effect } from './ledger.ts'
 
 interface Asking {
   readonly step: string
@@ -35,7 +31,7 @@ export function candidates(effects: readonly Effect[], { fingerprint }: Pick<Ask
 }
 
 /** Of two steps, one does not say what it asks for: they may ask for the same. */
-const isVague = ({ step, fingerprint }: Effect, other: string): boolean => step.kind === 'step' && (fingerprint === SILENT || other === SILENT)
+const isVague = (effect: Effect, other: string): boolean => isSilent(effect) || (effect.step.kind === 'step' && other === SILENT)
 
 /** A step of the handler that is known to ask for something else. */
 export const asksOtherwise = (effect: Effect, fingerprint: string): boolean => effect.step.kind === 'step' && effect.fingerprint !== fingerprint && !isVague(effect, fingerprint)

@@ -293,7 +293,8 @@ async function finish(drive: Drive, ticket: Ticket, spec: StepSpec, execution: E
 }
 
 /** Who asks for the same again means the same call: a model in the same words, a handler under the same key. A step of the handler at another turn is another intention. */
-const isOneCall = ({ ref }: Ticket, { claim: { former, place } }: StepSpec): boolean => (ref.kind === 'tool' ? former?.policy.repeatable === true : ref.kind === 'step' && place.type === 'key')
+const isOneCall = ({ ref }: Ticket, { claim: { effect, former, place } }: StepSpec): boolean =>
+  !effect && (ref.kind === 'tool' ? former?.policy.repeatable === true : ref.kind === 'step' && place.type === 'key')
 
 /** Where the attempt is still the run's, it says so; who has taken the run over finds out by itself. */
 function leftOpen({ attempt }: Drive, { ref }: Ticket, spec: StepSpec, cause: DoubtCause): void {

@@ -4,7 +4,7 @@ import { wrapModel, type DurableModelOptions, type Locate } from '../ai-sdk/mode
 import { settleResult, type Recorded } from '../ai-sdk/result.ts'
 import { wrapTools, type DurableToolsOptions, type ToolPolicies, type Tools } from '../ai-sdk/tools.ts'
 import { shown } from '../core/shown.ts'
-import { SILENT } from '../effects/reuse.ts'
+import { SILENT } from '../effects/ledger.ts'
 import { HoldfastError } from '../errors.ts'
 import { canonical } from '../journal/canonical.ts'
 import { copyOf } from '../journal/copy.ts'
