@@ -220,10 +220,10 @@ export class Branch {
     if (model && fingerprint !== null) this.#conversations.set(fingerprint, { ticket, config: model.config })
   }
 
-  /** The request that asked the same conversation last, where that was in another configuration, and it has ended; told of once. */
-  otherwiseConfigured({ fingerprint, model }: Claim): Ticket | undefined {
+  /** The request that asked the same conversation last, where that was in another configuration, and its record does not say that one at this number overlapped it; told of once. */
+  otherwiseConfigured({ fingerprint, model }: Claim, slot: number): Ticket | undefined {
     const former = fingerprint === null || this.toldByConfig.has(fingerprint) ? undefined : this.#conversations.get(fingerprint)
-    return former && former.config !== model?.config && !this.open.has(former.ticket) ? former.ticket : undefined
+    return former && former.config !== model?.config && slot >= former.ticket.to ? former.ticket : undefined
   }
 
   /** Whether the branch has a record of the conversation in this configuration. */

@@ -94,6 +94,8 @@ export interface Ticket {
   /** The lowest and the highest number of its branch that has been open beside it. */
   low: number
   high: number
+  /** Up to which number, exclusive, the journal says or will say that others overlapped it: Infinity before its end is written. */
+  to: number
   /** There were records inside of it then: an earlier try of it, or attempt, had asked for them. */
   readonly hadInside: boolean
   /** It says nothing of what it asks for, and the branch had a result that may be another one since this position; 0: not so. */

@@ -188,12 +188,6 @@ export class Machine {
     return note
   }
 
-  /** The range of numbers that the step overlapped, for its record. */
-  rangeOf(ticket: Ticket): { low: number; to: number } | Record<never, never> {
-    if (ticket.ref.slot === undefined) return {}
-    return { low: ticket.low, to: Math.max(ticket.within.counter, ticket.high + 1) }
-  }
-
   /** What to hand out, now that the event loop has run dry. */
   next(): Next<Ticket> {
     const next = this.#order.next()
@@ -236,7 +230,7 @@ export class Machine {
           return asksTheSame(late, claim) ? this.#answeredByNumber(branch, claim, late, []) : this.#replaced(branch, claim, late, place, match.slot)
         }
         const rivals = branch.rivalsOf(claim)
-        const verdict = this.#live(branch, claim, place, warningsOf(branch, claim), match.slot)
+        const verdict = this.#live(branch, claim, place, warningsOf(branch, claim, match.slot), match.slot)
         if (verdict.type === 'live' && rivals.length > 0) this.#rivals.set(verdict.ticket.ref.id, rivals)
         return verdict
       }
@@ -331,7 +325,7 @@ export class Machine {
   #open(branch: Branch, claim: Claim, ref: Ticket['ref'], record?: StepRecord): Ticket {
     const occurrence = branch.countAsk(claim)
     const ticket: Ticket = {
-      ref, within: branch, claim, carriesOn: claim.model?.carriesOn, occurrence, ...branch.overlap(ref.slot), hadInside: ref.kind !== 'model' && this.#history.hasInside(ref.id), changedAt: isBlind(claim) ? branch.changedAt : 0, claimedAt: ++this.#event, record, seq: 0, deliveredAt: 0,
+      ref, within: branch, claim, carriesOn: claim.model?.carriesOn, occurrence, ...branch.overlap(ref.slot), to: record?.to ?? Infinity, hadInside: ref.kind !== 'model' && this.#history.hasInside(ref.id), changedAt: isBlind(claim) ? branch.changedAt : 0, claimedAt: ++this.#event, record, seq: 0, deliveredAt: 0,
     }
     branch.open.add(ticket)
     if (isBlind(claim)) branch.noteBlind(ticket)

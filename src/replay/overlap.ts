@@ -1,4 +1,11 @@
 /** Which numbered steps of a branch overlapped, and are therefore matched among themselves (R1). */
+import type { Ticket } from './claim.ts'
+
+/** Numbers [low, to) of its branch that a step overlapped, as its record has them. */
+export interface Overlap {
+  readonly low: number
+  readonly to: number
+}
 
 /** A range of numbers [start, end). */
 export interface Group {
@@ -13,7 +20,7 @@ export interface Group {
  * A record's range is `[low, to)`: from the lowest number that was still open when it was claimed to the next number
  * when it ended. So an overlap is known from either side, also when the other step was killed and left no record.
  */
-export function groupsOf(records: Iterable<{ readonly low: number; readonly to: number }>): readonly Group[] {
+export function groupsOf(records: Iterable<Overlap>): readonly Group[] {
   const ranges = [...records].sort((a, b) => a.low - b.low)
   const groups: { start: number; end: number }[] = []
   for (const { low, to } of ranges) {
@@ -36,4 +43,15 @@ export function groupOf(groups: readonly Group[], slot: number): Group {
     else return group
   }
   return { start: slot, end: slot + 1 }
+}
+
+/** What a step overlapped so far. */
+export const overlapOf = ({ ref, within, low, high }: Ticket): Overlap | Record<never, never> =>
+  ref.slot === undefined ? {} : { low, to: Math.max(within.counter, high + 1) }
+
+/** The same for the record of its end, which is written now: what comes beside the step from here on is not told by that. */
+export function lastOverlapOf(ticket: Ticket): Overlap | Record<never, never> {
+  const overlap = overlapOf(ticket)
+  if ('to' in overlap) ticket.to = overlap.to
+  return overlap
 }

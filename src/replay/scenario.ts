@@ -8,6 +8,7 @@ import type { Claim, ModelClaim, Note, Ticket, Verdict } from './claim.ts'
 import { History } from './history.ts'
 import { MAIN } from './identity.ts'
 import { Machine } from './machine.ts'
+import { lastOverlapOf, overlapOf } from './overlap.ts'
 
 export interface RequestOptions {
   readonly branch?: string
@@ -159,7 +160,7 @@ export class Scenario {
         type: 'step-started',
         step: ticket.ref,
         fingerprint: fingerprint ?? '',
-        ...this.machine.rangeOf(ticket),
+        ...overlapOf(ticket),
         idempotencyKey: ticket.ref.id,
         effect: { name: effect.name, key: effect.key },
         at: 0,
@@ -179,7 +180,7 @@ export class Scenario {
       type: 'step-ended',
       step: ticket.ref,
       fingerprint: fingerprint ?? '',
-      ...this.machine.rangeOf(ticket),
+      ...lastOverlapOf(ticket),
       outcome,
       ...(effect && { effect: { name: effect.name, key: effect.key } }),
       ...(model && { config: model.config, prompt: model.prompt }),

@@ -3,7 +3,7 @@ import type { Branch } from './branch.ts'
 import type { Claim, Note } from './claim.ts'
 import { comesAfter } from './refusal.ts'
 
-export function warningsOf(branch: Branch, claim: Claim): Note[] {
+export function warningsOf(branch: Branch, claim: Claim, slot: number): Note[] {
   if (claim.kind === 'model') {
     const twin = branch.effectfulTwin(claim.fingerprint)
     const unrecorded = branch.hasUnrecorded ? undefined : claim.model?.results.find((callId) => branch.isUnclaimed(callId))
@@ -11,7 +11,7 @@ export function warningsOf(branch: Branch, claim: Claim): Note[] {
       branch.hasUnrecorded = true
       return [{ type: 'warning', code: 'TOOLS_NOT_WRAPPED', message: `call ${unrecorded} was executed outside of a step: it is not recorded, and is made again on resume. Wrap the tools too, with durableTools(tools)` }]
     }
-    const former = branch.otherwiseConfigured(claim)
+    const former = branch.otherwiseConfigured(claim, slot)
     if (former && !comesAfter(claim, former)) {
       branch.toldByConfig.add(claim.fingerprint!)
       return [{ type: 'warning', code: 'SAME_CONVERSATION', step: former.ref.id, message: `a model request asks the same as step ${former.ref.id} in another configuration (its system text, model or settings), by other code: only that tells them apart. Give each line of work a branch of its own: run.branch(key, fn)` }]

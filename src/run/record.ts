@@ -5,6 +5,7 @@ import type { KeptFile } from '../journal/entry.ts'
 import type { StepUsage } from '../journal/entry.ts'
 import type { NewEntry } from '../journal/writer.ts'
 import { effectOf, type Ticket } from '../replay/claim.ts'
+import { lastOverlapOf } from '../replay/overlap.ts'
 import type { Drive } from './drive.ts'
 import type { Ended } from './drive-end.ts'
 import { failed, isLost, isOfRecord, messageOf } from './outcome.ts'
@@ -39,7 +40,7 @@ export async function record(
     step: ref,
     fingerprint,
     ...afterOf(ticket),
-    ...drive.machine.rangeOf(ticket),
+    ...lastOverlapOf(ticket),
     outcome: end.outcome,
     ...effectOf(spec.claim),
     ...modelParts(spec),

@@ -3,6 +3,7 @@ import type { HoldfastError } from '../errors.ts'
 import { byteLength, type Encoded } from '../journal/codec.ts'
 import { tooLarge } from '../journal/value-error.ts'
 import { effectOf, type Ticket } from '../replay/claim.ts'
+import { overlapOf } from '../replay/overlap.ts'
 import { beginning, SHOWN_BYTES } from './beginning.ts'
 import type { Drive } from './drive.ts'
 import type { StepSpec } from './step.ts'
@@ -15,7 +16,7 @@ export function noRoom(drive: Drive, ticket: Ticket, spec: StepSpec, input?: Enc
   const { policies: { maxStepBytes }, secrets } = drive.attempt
   const { ref } = ticket
   const { claim: { fingerprint, effect, model } } = spec
-  const bytes = Buffer.byteLength(JSON.stringify({ step: ref, fingerprint, ...drive.machine.rangeOf(ticket), ...effectOf(spec.claim), config: model?.config, prompt: model?.prompt }))
+  const bytes = Buffer.byteLength(JSON.stringify({ step: ref, fingerprint, ...overlapOf(ticket), ...effectOf(spec.claim), config: model?.config, prompt: model?.prompt }))
   const what = recordName(drive, spec, ref.id)
   if (bytes > maxStepBytes - END_BYTES) return tooLarge(`${what} without its input and its result`, bytes, maxStepBytes - END_BYTES, 'maxStepBytes')
   const whole = bytes + (input && effect ? byteLength(input, secrets) : 0)

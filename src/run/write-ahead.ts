@@ -2,6 +2,7 @@
 import type { Consumption } from '../effects/guard.ts'
 import type { NewEntry } from '../journal/writer.ts'
 import { effectOf, type Ticket } from '../replay/claim.ts'
+import { overlapOf } from '../replay/overlap.ts'
 import type { Drive } from './drive.ts'
 import { failed, isLost, isOfRecord, messageOf } from './outcome.ts'
 import { afterOf, consumed, encodedInput, modelParts, record } from './record.ts'
@@ -17,14 +18,14 @@ interface Start {
 
 /** Resolves to whether it stands in the journal now; where it does not, the code is not called, and everybody has been told. */
 export async function writeAhead(drive: Drive, ticket: Ticket, spec: StepSpec, { idempotencyKey, consumes = NOTHING, presumed }: Start): Promise<boolean> {
-  const { machine, taken } = drive
+  const { taken } = drive
   taken.keys.add(idempotencyKey)
   const isWritten = await written(drive, ticket, spec, consumes, () => [{
     type: 'step-started',
     step: ticket.ref,
     fingerprint: spec.claim.fingerprint ?? '',
     ...afterOf(ticket),
-    ...machine.rangeOf(ticket),
+    ...overlapOf(ticket),
     idempotencyKey,
     ...effectOf(spec.claim),
     ...encodedInput(spec),

@@ -64,7 +64,15 @@ export const fingerprint: readonly Mutant[] = [
     wrong: 'A request of another line of work, told apart by its system text alone, is answered by the one that was recorded, as if a deploy had changed it.',
     file: 'src/replay/match.ts',
     edits: [{ from: '!history.isToldByConfig(alike) && ', to: '' }],
-    caughtBy: { file: 'test/same-conversation.test.ts', name: 'is not answered by that one, where its process was killed before it had its answer' },
+    caughtBy: { file: 'test/same-conversation.test.ts', name: 'is not answered by that one, where it was asked for when that was handed out, and killed, and then is asked for before it, which comes when this is handed out' },
+  },
+  {
+    name: 'another configuration, beside a record that is written already',
+    rule: 'R8',
+    wrong: 'A request that is asked while another one of its conversation waits to be handed out counts as told apart by their overlap, though the record of that one says nothing of it.',
+    file: 'src/replay/branch.ts',
+    edits: [{ from: 'slot >= former.ticket.to', to: '!this.open.has(former.ticket)' }],
+    caughtBy: { file: 'test/same-conversation.test.ts', name: 'is not answered by that one, where it was asked for when that was answered, and killed, and then is asked for before it, which comes when this is handed out' },
   },
   {
     name: 'changed in place, and not seen',

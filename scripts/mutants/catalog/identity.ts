@@ -52,8 +52,8 @@ export const identity: readonly Mutant[] = [
     name: 'overlap not recorded',
     rule: 'R1',
     wrong: 'No record says which steps it overlapped.',
-    file: 'src/replay/machine.ts',
-    edits: [{ from: 'if (ticket.ref.slot === undefined) return {}', to: 'if (ticket) return {}' }],
+    file: 'src/replay/overlap.ts',
+    edits: [{ from: 'ref.slot === undefined ? {} :', to: 'ref ? {} :' }],
     caughtBy: { file: 'test/divergence.test.ts', name: 'three reviewers with one prompt and other instructions get no swapped answers, also after one text is edited (C34)' },
   },
   {
