@@ -43,7 +43,7 @@ const drive = (agent: Agent<unknown, unknown>) => createRunner({ agents: [agent]
 async function killedBehind(name: string, agent: Agent<unknown, unknown>, change: () => void = () => {}): Promise<unknown> {
   const store = memoryStore()
   const dying = mortal(store)
-  const died = dying.killAt(new RegExp(`"step-ended".*"name":"(?:${name})"`), 'after')
+  const died = dying.killAt(new RegExp(`"step-ended".*"name":"${name}"`), 'after')
   void createRunner({ agents: [agent], store: dying.store, ...quick }).run(agent, 1, { runId: 'r' })
   await died
   change()
@@ -94,15 +94,15 @@ describe.each(Object.entries(LOOPS))('in a generator that is a tool of %s', (_, 
       })()
       yield await step('look')
       ended.resolve()
-      await load(20)
+      while (!done.includes('beside')) await load(1)
       yield await step('log', 'body')
       await beside
     }))).rejects.toMatchObject({ code: 'AMBIGUOUS_STEP' })
     expect(done).toEqual(['look', 'beside'])
   })
 
-  it.each<[string, Body]>([
-    ['before and behind each yield', async function* () {
+  it.each<[string, string, Body]>([
+    ['before and behind each yield', 'charge', async function* () {
       for (const i of ['1', '2', '3']) {
         yield `begins ${i}`
         await load(1)
@@ -111,10 +111,10 @@ describe.each(Object.entries(LOOPS))('in a generator that is a tool of %s', (_, 
         yield await step('charge', `${i} again`)
       }
     }],
-    ['in a function that waits before it asks', async function* () {
+    ['in a function that waits before it asks', 'mail', async function* () {
       for (const i of ['1', '2', '3']) yield await (async () => (await load(1), step('charge', i), step('mail', i)))()
     }],
-    ['whose result is waited for behind a yield', async function* () {
+    ['whose result is waited for behind a yield', 'charge', async function* () {
       for (const i of ['1', '2', '3']) {
         await load(1)
         const receipt = step('charge', i)
@@ -122,7 +122,7 @@ describe.each(Object.entries(LOOPS))('in a generator that is a tool of %s', (_, 
         yield await receipt
       }
     }],
-    ['behind lines of work, again and again', async function* () {
+    ['behind lines of work, again and again', 'report', async function* () {
       for (const i of ['1', '2', '3']) {
         await Promise.all(['ann', 'bob'].map(async (who) => (await load(1), step('charge', who, `${i} ${who}`))))
         await load(1)
@@ -130,10 +130,10 @@ describe.each(Object.entries(LOOPS))('in a generator that is a tool of %s', (_, 
         await load(1)
       }
     }],
-  ])('steps follow one another %s, and replay', async (__, body) => {
+  ])('steps follow one another %s, and replay, killed behind the first %s', async (__, name, body) => {
     expect(await drive(loop(body))).toMatchObject({ status: 'completed' })
     const once = done.splice(0)
-    expect(await killedBehind('report|mail|charge', loop(body))).toMatchObject({ status: 'completed' })
+    expect(await killedBehind(name, loop(body))).toMatchObject({ status: 'completed' })
     expect(done.toSorted()).toEqual(once.toSorted())
   })
 

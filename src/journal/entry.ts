@@ -3,7 +3,7 @@ import type { Encoded } from './codec.ts'
 import type { HoldfastErrorCode } from '../errors.ts'
 import type { SuspendReason } from './suspend-reason.ts'
 
-export type { CallInQuestion, Choice, SuspendReason } from './suspend-reason.ts'
+export type { ApprovalReason, CallInQuestion, Choice, EffectReason, RetryAfterReason, SuspendReason } from './suspend-reason.ts'
 
 /** The format that this build writes. Older ones are migrated on read (`journal/migrate`), newer ones are refused. */
 export const FORMAT = 1

@@ -5,7 +5,7 @@ import type { Random } from '../core/random.ts'
 import { isNotDoneBelievable } from '../effects/doubt.ts'
 import type { Effect } from '../effects/ledger.ts'
 import { HoldfastError } from '../errors.ts'
-import type { AttemptSummary, Entry, StepKind, SuspendReason } from '../journal/entry.ts'
+import type { AttemptSummary, Entry, RetryAfterReason, StepKind } from '../journal/entry.ts'
 import type { Secrets } from '../journal/secrets.ts'
 import type { Message } from '../journal/message.ts'
 import type { NewEntry, Writer } from '../journal/writer.ts'
@@ -58,9 +58,6 @@ export interface AttemptOptions {
   readonly onLateMessage: (message: Message) => void
 }
 
-/** Something may not be tried again yet. */
-export type Delayed = SuspendReason & { readonly type: 'retry-after' }
-
 type Counts = Partial<Record<StepKind, number>>
 
 export class Attempt {
@@ -69,8 +66,8 @@ export class Attempt {
   /** Tries that steps have used in earlier drives of this attempt: they share one budget. */
   readonly triesUsed = new Map<string, number>()
   /** By turn, steps that may not be tried again yet, as this attempt or a former one was told. */
-  readonly #notBefore = new Map<string, Delayed>()
-  readonly #askNotBefore = new Map<string, Delayed>()
+  readonly #notBefore = new Map<string, RetryAfterReason>()
+  readonly #askNotBefore = new Map<string, RetryAfterReason>()
   /** Steps whose work is no longer waited for and has not come to an end. */
   readonly abandoned = new Set<string>()
   /** Steps with effects that ran when the attempt was stopped from outside, and whose outcome has not come since. */
@@ -177,14 +174,14 @@ export class Attempt {
   }
 
   /** A step may not be tried before its time, whoever drives it; nor may, in this attempt, another step that asks for the very same (`ask`): a loop that tries again by itself. */
-  delay({ step, message, until, tries }: Pick<Delayed, 'step' | 'message' | 'until' | 'tries'>, ask?: string): void {
+  delay({ step, message, until, tries }: Pick<RetryAfterReason, 'step' | 'message' | 'until' | 'tries'>, ask?: string): void {
     if (ask !== undefined) this.#askNotBefore.set(ask, { type: 'retry-after', step, message, until, tries })
     this.#notBefore.set(turnOf(step), { type: 'retry-after', step, message, until, tries })
     this.triesUsed.set(step, tries)
   }
 
   /** Why a step may not be tried yet; undefined: it may. */
-  delayOf(step: string, ask?: string): Delayed | undefined {
+  delayOf(step: string, ask?: string): RetryAfterReason | undefined {
     const delayed = [this.#notBefore.get(turnOf(step)), ask === undefined ? undefined : this.#askNotBefore.get(ask)].find((each) => each && each.until > this.clock.now())
     return delayed && { ...delayed, step, tries: delayed.step === step ? delayed.tries : (this.triesUsed.get(step) ?? 0) }
   }

@@ -5,14 +5,14 @@
 import { anyOf } from '../core/abort.ts'
 import type { Consumption } from '../effects/guard.ts'
 import { decode } from '../journal/codec.ts'
-import type { SuspendReason } from '../journal/entry.ts'
+import type { RetryAfterReason, SuspendReason } from '../journal/entry.ts'
 import { HoldfastError } from '../errors.ts'
 import { isBlind, type Note, type Ticket } from '../replay/claim.ts'
 import { around, isWithin, MAIN } from '../replay/identity.ts'
 import { Machine } from '../replay/machine.ts'
 import type { Refusal } from '../replay/refusal.ts'
 import { withdraw } from './approval.ts'
-import type { Attempt, Delayed } from './attempt.ts'
+import type { Attempt } from './attempt.ts'
 import { Blame } from './blame.ts'
 import { currentContext, followerOf, inContext, type Asked, type GoesOn } from './current.ts'
 import { Delivery } from './delivery.ts'
@@ -41,7 +41,7 @@ export class Drive {
   /** Those that no store will ever take: the effects that they ask for are told so. */
   readonly unrecordableResponses = new Set<string>()
   /** Effects that were asked about in this drive without an answer that may be believed; with it, from when on they may be asked about again. */
-  readonly asked = new Map<string, Delayed | undefined>()
+  readonly asked = new Map<string, RetryAfterReason | undefined>()
   /** What calls are using up right now: given to them, and not written down yet. */
   readonly taken = { effects: new Set<string>(), decisions: new Set<number>(), keys: new Set<string>() }
   /** Steps with effects that are about to start, run, or are being recorded. */

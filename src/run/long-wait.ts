@@ -1,10 +1,10 @@
 /** Waits that are longer than what is waited in the process, or than the run has time (R10, R11). */
 import { notify } from '../core/notify.ts'
 import { HoldfastError } from '../errors.ts'
-import type { SuspendReason } from '../journal/entry.ts'
+import type { RetryAfterReason, SuspendReason } from '../journal/entry.ts'
 import { nextDelay, type Execution, type ResolvedRetry, type RetryEvent } from '../reliability/index.ts'
 import type { Ticket } from '../replay/claim.ts'
-import type { Attempt, Delayed } from './attempt.ts'
+import type { Attempt } from './attempt.ts'
 import type { Drive } from './drive.ts'
 import { messageOf } from './outcome.ts'
 import { ofStep, type StepSpec } from './step.ts'
@@ -31,14 +31,14 @@ export const askOf = ({ claim: { kind, name, fingerprint, hasInput } }: Ticket):
 const WORTH_A_RECORD_MS = 1_000
 
 /** The step may not be tried again before `until`, whoever drives the run: in this attempt, also after `step-reset`, and in a later one. */
-export function delayed(attempt: Attempt, { step, label, ask }: Tried, { error, tries, classification }: Pick<FailedExecution, 'error' | 'tries' | 'classification'>, until: number): Delayed {
+export function delayed(attempt: Attempt, { step, label, ask }: Tried, { error, tries, classification }: Pick<FailedExecution, 'error' | 'tries' | 'classification'>, until: number): RetryAfterReason {
   const message = attempt.told(`${label} may be tried again at ${new Date(until).toISOString()}: ${messageOf(error)}`)
   const reason = { type: 'retry-after', step, message, until, tries } as const
   noteDelay(attempt, reason, classification.retryAfterMs === null ? undefined : ask)
   return reason
 }
 
-function noteDelay(attempt: Attempt, reason: Delayed, ask?: string): void {
+function noteDelay(attempt: Attempt, reason: RetryAfterReason, ask?: string): void {
   attempt.delay(reason, ask)
   // Where it cannot be written, the wait goes on all the same.
   attempt.write([reason]).catch(() => {})

@@ -4,7 +4,7 @@ import type { GuardVerdict } from '../effects/guard.ts'
 import { hasResult, type Effect } from '../effects/ledger.ts'
 import { asksOtherwise, candidates, reusable } from '../effects/reuse.ts'
 import { byteLength } from '../journal/codec.ts'
-import type { CallInQuestion, Choice, SuspendReason } from '../journal/entry.ts'
+import type { CallInQuestion, Choice, EffectReason, SuspendReason } from '../journal/entry.ts'
 import { calledWith, type Ticket } from '../replay/claim.ts'
 import type { Attempt } from './attempt.ts'
 import type { Drive } from './drive.ts'
@@ -13,11 +13,9 @@ import { encodedInput } from './record.ts'
 import { settleAfter } from './settle.ts'
 import type { StepSpec } from './step.ts'
 
-type Doubt = SuspendReason & { readonly type: 'in-doubt' | 'repeat' }
-
 const OPTIONS: Readonly<Record<Choice, string>> = { rerun: '--rerun', skip: '--skip', result: '--result JSON', reuse: '--reuse' }
 
-export function waitReason(drive: Drive, { ref, claim, changedAt }: Ticket, spec: StepSpec, { why, effects }: GuardVerdict & { type: 'wait' }): Doubt {
+export function waitReason(drive: Drive, { ref, claim, changedAt }: Ticket, spec: StepSpec, { why, effects }: GuardVerdict & { type: 'wait' }): EffectReason {
   const { runId, history } = drive.attempt
   const about = claim.effect ?? claim.former!
   const ids = effects.map((effect) => effect.step.id)
@@ -31,13 +29,16 @@ export function waitReason(drive: Drive, { ref, claim, changedAt }: Ticket, spec
   const isOther = ref.kind === 'tool' && !isBehind && !about.policy.keyed && effects.some(({ step, fingerprint }) => step.id !== ref.id && fingerprint !== asking.fingerprint)
   const otherwise = isBehind ? [] : effects.filter((effect) => effect.step.id !== ref.id && asksOtherwise(effect, asking.fingerprint)).map(({ step }) => step.id)
   const own = startOf(history.ledger.effects.get(ref.id))
-  const held = own.idempotencyKey === undefined ? 'was not started' : 'was started and is in doubt itself, and was not started again'
-  const [label, which] = [`${ref.kind} "${ref.name}"`, ids.join(', ')]
-  const what = isBehind
-    ? `${label} (${ref.id}) ${held}: it waits for the outcome of ${which}, which nobody knows${presumedText(ref.id, effects.map(callOf))}. Settle that first, this one then goes on by itself`
-    : why === 'repeat'
-      ? repeatText(label, ids, (id) => history.ledger.effects.get(id)?.state === 'completed')
-      : `${isItself ? '' : `${label} (${ref.id}) ${held}: `}nobody knows whether ${label} (${which}) took effect${presumedText(ref.id, effects.map(callOf))}`
+  const label = `${ref.kind} "${ref.name}"`
+  const sentences = [
+    why === 'repeat' ? repeatText(label, ids, (id) => history.ledger.effects.get(id)?.state === 'completed') : doubtText(label, ref.id, effects, { isItself, isBehind, isStarted: own.idempotencyKey !== undefined }),
+    ...effects.flatMap((effect) => drive.asked.get(effect.step.id)?.message ?? []),
+    ...(choices.length > 0 ? [settleIt(runId, ref, choices, given)] : []),
+    ...(hasInside ? [ref.kind === 'tool' ? COMPOSITE : INSIDE] : []),
+    ...(why === 'repeat' && !given && candidates(effects, asking).some(hasResult) ? [WHOSE] : []),
+    ...(isOther ? [EFFECT_KEY] : []),
+    ...(otherwise.length > 0 ? [otherInput(otherwise)] : []),
+  ]
   return {
     type: why,
     step: ref.id,
@@ -45,13 +46,26 @@ export function waitReason(drive: Drive, { ref, claim, changedAt }: Ticket, spec
     ...(effects.some((effect) => effect.ref.key !== about.key) && { key: about.key }),
     fingerprint: calledWith(claim),
     effects: ids,
-    message: [what, ...effects.flatMap((effect) => drive.asked.get(effect.step.id)?.message ?? []), settleIt(runId, ref, choices, given), ...(hasInside ? [ref.kind === 'tool' ? COMPOSITE : INSIDE] : []), ...(why === 'repeat' && !given && candidates(effects, asking).some(hasResult) ? [WHOSE] : []), ...(isOther ? [EFFECT_KEY] : []), ...(otherwise.length > 0 ? [otherInput(otherwise)] : [])].filter((part) => part !== '').join('. '),
+    message: sentences.join('. '),
     ...(isBehind && { first: ids }),
     choices,
     calls: [...(isItself ? [] : [{ step: ref.id, ...encodedInput(spec, { maxBytes: drive.attempt.policies.maxStepBytes, secrets: drive.attempt.secrets }), ...own }]), ...effects.map(callOf)],
     ...(hasInside && { hasInside }),
   }
 }
+
+/** `isItself`: the call is one of those in doubt. `isBehind`: it goes on by itself once they are settled. `isStarted`: it is in doubt itself besides. */
+function doubtText(label: string, step: string, effects: readonly Effect[], { isItself, isBehind, isStarted }: { readonly isItself: boolean; readonly isBehind: boolean; readonly isStarted: boolean }): string {
+  const which = effects.map((effect) => effect.step.id).join(', ')
+  const presumed = presumedText(step, effects.map(callOf))
+  const doubt = `nobody knows whether ${label} (${which}) took effect${presumed}`
+  if (isItself) return doubt
+  const held = `${label} (${step}) ${heldText(isStarted)}: `
+  return held + (isBehind ? `it waits for the outcome of ${which}, which nobody knows${presumed}. Settle that first, this one then goes on by itself` : doubt)
+}
+
+/** Of a call that is held because of others. */
+export const heldText = (isStarted: boolean): string => (isStarted ? 'was started and is in doubt itself, and was not started again' : 'was not started')
 
 /** Others that nobody knows of may stand in its way beside what was made. */
 export function repeatText(label: string, effects: readonly string[], isMade: (id: string) => boolean): string {
@@ -60,7 +74,6 @@ export function repeatText(label: string, effects: readonly string[], isMade: (i
 }
 
 function settleIt(runId: string, { id, kind }: Ticket['ref'], choices: readonly Choice[], given: Effect | undefined): string {
-  if (choices.length === 0) return ''
   const result = kind === 'model' ? ' (--rerun sends it again, --skip fails the request, the result is a text or {"content": [...]})' : ''
   return `Settle it: holdfast resolve ${runId} ${id} ${choices.map((choice) => OPTIONS[choice]).join(' | ')}${given ? ` (what ${given.step.id} gave)` : ''}${result}`
 }

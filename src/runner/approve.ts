@@ -2,18 +2,15 @@
 import { hasExpired, type Question } from '../effects/approvals.ts'
 import { HoldfastError } from '../errors.ts'
 import { encode } from '../journal/codec.ts'
-import type { ApprovalDecision, SuspendReason } from '../journal/entry.ts'
+import type { ApprovalDecision } from '../journal/entry.ts'
 import { NAME_BYTES, TEXT_BYTES, textWithin } from '../journal/given-text.ts'
 import { writeMessage } from '../journal/message.ts'
 import type { Secrets } from '../journal/secrets.ts'
+import { effectReasons, type ApprovalReason, type EffectReason } from '../journal/suspend-reason.ts'
 import type { RunRow, Store } from '../journal/store.ts'
 import { History } from '../replay/history.ts'
-import { lastReasons, type Waiting } from './resolve.ts'
 import { spokenTo, stepOf, type Saying } from './saying.ts'
 import { DEFAULT_SIZES, sizeOf } from './sizes.ts'
-
-/** A call that a run waits with, as its reason tells it. */
-export type ApprovalReason = SuspendReason & { readonly type: 'approval' }
 
 export interface ApproveInput {
   /** It is called with these arguments, which its schema has to accept, in place of those that the model asked for. Default: as asked. */
@@ -51,7 +48,7 @@ export async function answer(store: Store, runId: string, asked: string | Approv
   const open = isOver(row) ? [] : history.approvals.open().filter(({ step: { id } }) => !history.isGone(id))
   const question = open.find((each) => each.step.id === step)
   if (!question) {
-    const reason = isOver(row) ? undefined : lastReasons(entries).find((each) => each.step === step)
+    const reason = isOver(row) ? undefined : effectReasons(entries).find((each) => each.step === step)
     throw nothingToApprove(row, step, whyNot(row, history.approvals.about(step)), open, reason && resolveIt(runId, reason))
   }
   if (typeof asked === 'string' && question.seq > (asOf ?? Infinity)) throw nothingToApprove(row, step, `was asked about after entry ${asOf}`, open)
@@ -70,7 +67,7 @@ function whyNot(row: RunRow, question: Question | undefined): string {
 }
 
 /** It is an effect that is in question, not whether it may be made. */
-const resolveIt = (runId: string, { step, first = [] }: Waiting): string =>
+const resolveIt = (runId: string, { step, first = [] }: EffectReason): string =>
   first.length > 0 ? `It waits for the outcome of ${first.join(', ')}: settle that with resolve()` : `It waits for a decision about its effect: resolve(), or holdfast resolve ${runId} ${step}`
 
 function nothingToApprove({ runId, status }: RunRow, step: string, what: string, open: readonly Question[], instead?: string): HoldfastError {

@@ -7,10 +7,11 @@ import { givenResponse } from '../ai-sdk/given-response.ts'
 import { HoldfastError } from '../errors.ts'
 import type { Placed } from '../journal/chain.ts'
 import { encode, type Encoded } from '../journal/codec.ts'
-import type { CallInQuestion, Decision, EffectRef, StepKind, SuspendReason } from '../journal/entry.ts'
+import type { CallInQuestion, Decision, EffectReason, EffectRef, StepKind } from '../journal/entry.ts'
 import { newestTaken, readMessage, writeMessage, type Message } from '../journal/message.ts'
 import { readInbox } from '../journal/read.ts'
 import { unsealed, type Secrets } from '../journal/secrets.ts'
+import { effectReasons } from '../journal/suspend-reason.ts'
 import type { RunRow, Store } from '../journal/store.ts'
 import { History } from '../replay/history.ts'
 import { ownership } from '../run/lease.ts'
@@ -18,7 +19,7 @@ import { spokenTo, stepOf, type Saying } from './saying.ts'
 import { DEFAULT_SIZES, type Sizes, sizeOf } from './sizes.ts'
 
 /** A call that a run waits with, as its reason tells it. */
-export type WaitingCall = Pick<SuspendReason & { readonly type: 'in-doubt' | 'repeat' }, 'step' | 'tool' | 'fingerprint' | 'calls'>
+export type WaitingCall = Pick<EffectReason, 'step' | 'tool' | 'fingerprint' | 'calls'>
 
 export type DecisionInput = 'rerun' | 'skip' | 'reuse' | { readonly result: unknown }
 
@@ -37,7 +38,7 @@ export async function decide(store: Store, runId: string, asked: string | Waitin
   if (!question) throw nothingToResolve(runId, step, row.status, row.status === 'completed' ? [] : questionsIn(entries, history, mayRun))
   if (question.first.length > 0) throw nothingToResolve(runId, step, row.status, question.first)
   const advice = 'Look at what it waits for now'
-  const known = typeof asked === 'string' ? (asOf === undefined ? undefined : lastReasons(entries.filter(({ seq }) => seq <= asOf)).find((reason) => reason.step === step)) : asked
+  const known = typeof asked === 'string' ? (asOf === undefined ? undefined : effectReasons(entries.filter(({ seq }) => seq <= asOf)).find((reason) => reason.step === step)) : asked
   const { name } = question.effect
   const isOther = known?.calls?.some(({ step, idempotencyKey }) => idempotencyKey !== undefined && history.ledger.effects.get(step)?.idempotencyKey !== idempotencyKey)
   if (known && (isOther || known.fingerprint !== question.fingerprint || ![name, shownName(name)].includes(known.tool))) {
@@ -51,7 +52,7 @@ export async function decide(store: Store, runId: string, asked: string | Waitin
   await refuseSettled(store, row, step, question, entries)
   const message: Message = { type: 'decision', step, effect: question.effect, fingerprint: question.fingerprint, since: asOf ?? row.lastSeq, decision }
   // A run that waits with it again has met something that was not there when that was decided.
-  const waitsAgain = lastReasons(entries).some((reason) => reason.step === step)
+  const waitsAgain = effectReasons(entries).some((reason) => reason.step === step)
   if (!waitsAgain && history.ledger.decisions.some((d) => d.step === step && !d.consumed)) throw resolvedAlready(runId, step)
   // Two who decide at once decide about the same question: that after those which were taken.
   const before = entries.filter(({ entry }) => (entry.type === 'decision' || entry.type === 'inbox-taken') && entry.step === step).length
@@ -89,7 +90,7 @@ interface Question {
 /** What can be decided about a step: it is in doubt, or a call that a suspended run waits with. */
 function questionOf(entries: readonly Placed[], history: History, step: string, mayRun: (effect: Effect) => boolean): Question | undefined {
   const own = history.ledger.effects.get(step)
-  const reason = lastReasons(entries).find((r) => r.step === step)
+  const reason = effectReasons(entries).find((r) => r.step === step)
   if (own && isOpen(own, mayRun)) return { effects: [step], kind: own.step.kind, effect: own.ref, fingerprint: own.fingerprint, earlier: [], given: undefined, first: [] }
   if (!reason) return undefined
   const effects = reason.effects.flatMap((id) => history.ledger.effects.get(id) ?? [])
@@ -117,18 +118,10 @@ const idsOf = (effects: readonly Effect[]): string => effects.map((effect) => ef
 const isStartedSince = (effect: Effect | undefined, { idempotencyKey, startedAt }: CallInQuestion): boolean =>
   effect !== undefined && (idempotencyKey === undefined ? isInDoubt(effect, () => false) : effect.startedAt !== startedAt)
 
-export type Waiting = SuspendReason & { readonly type: 'in-doubt' | 'repeat' }
-
-/** What a suspended run waits for that somebody has to decide about. */
-export function lastReasons(entries: readonly Placed[]): Waiting[] {
-  const last = entries.findLast(({ entry }) => entry.type === 'suspended' || entry.type === 'attempt-started' || entry.type === 'run-ended')?.entry
-  return last?.type === 'suspended' ? last.reasons.filter((r): r is Waiting => r.type === 'in-doubt' || r.type === 'repeat') : []
-}
-
 /** Ids of all steps that can be resolved now. */
 function questionsIn(entries: readonly Placed[], history: History, mayRun: (effect: Effect) => boolean): string[] {
   const doubts = history.ledger.allStanding().filter((effect) => isOpen(effect, mayRun))
-  return [...new Set([...lastReasons(entries).map((r) => r.step), ...doubts.map((effect) => effect.step.id)])]
+  return [...new Set([...effectReasons(entries).map((r) => r.step), ...doubts.map((effect) => effect.step.id)])]
 }
 
 function nothingToResolve(runId: string, step: string, status: string, open: readonly string[]): HoldfastError {

@@ -150,7 +150,7 @@ export const identity: readonly Mutant[] = [
     wrong: 'The body of a generator that asks for a step behind lines of work is other code behind its next yield.',
     file: 'src/run/current.ts',
     edits: [{ from: 'context?.asked ? undefined : context?.call?.known', to: 'undefined' }],
-    caughtBy: { file: 'test/told-apart-generators.test.ts', name: 'steps follow one another behind lines of work, again and again, and replay' },
+    caughtBy: { file: 'test/told-apart-generators.test.ts', name: 'steps follow one another behind lines of work, again and again, and replay, killed behind the first report' },
   },
   {
     name: 'behind the last one only',

@@ -5,9 +5,9 @@ import type { Effect } from '../../effects/ledger.ts'
 import { reusable } from '../../effects/reuse.ts'
 import type { Placed } from '../../journal/chain.ts'
 import { decode } from '../../journal/codec.ts'
-import type { CallInQuestion, Choice, SuspendReason } from '../../journal/entry.ts'
+import { isEffectReason, lastReasons, type ApprovalReason, type CallInQuestion, type Choice, type EffectReason, type SuspendReason } from '../../journal/suspend-reason.ts'
 import type { History } from '../../replay/history.ts'
-import { callOf, repeatText } from '../../run/wait-reason.ts'
+import { callOf, heldText, repeatText } from '../../run/wait-reason.ts'
 import { presumedText } from '../../run/lost-part.ts'
 import { answerCommand, resolveCommand, type Answer, type Place } from '../hint.ts'
 import type { TakenDecision } from './steps.ts'
@@ -48,10 +48,6 @@ export interface CallView {
   readonly answered: boolean
 }
 
-type Approval = SuspendReason & { readonly type: 'approval' }
-
-type Question = SuspendReason & { readonly type: 'in-doubt' | 'repeat' }
-
 /** Why the run is suspended, and what else is in doubt: a person may settle that before the run is resumed. */
 export function waitsOf(runId: string, entries: readonly Placed[], history: History, decided: ReadonlyMap<string, TakenDecision['decision']>, place: Place): WaitView[] {
   const view = (reason: SuspendReason): WaitView => waitView(runId, reason, history, decided, place, entries.at(-1)?.seq)
@@ -72,7 +68,7 @@ export function waitsOf(runId: string, entries: readonly Placed[], history: Hist
 export function waitView(runId: string, reason: SuspendReason, history: History | undefined, decided: ReadonlyMap<string, TakenDecision['decision']>, place: Place, asOf?: number): WaitView {
   const { type } = reason
   if (type === 'approval') return approvalView(runId, reason, history, decided.get(reason.step) ?? null, place, asOf)
-  if (type !== 'in-doubt' && type !== 'repeat') {
+  if (!isEffectReason(reason)) {
     const step = 'step' in reason && reason.step !== '' ? reason.step : null
     return { type, step, tool: null, message: reason.message, started: null, effects: [], settleFirst: [], calls: [], decided: null, choices: [] }
   }
@@ -86,7 +82,7 @@ export function waitView(runId: string, reason: SuspendReason, history: History 
 }
 
 /** A journal has the arguments where the question stands. */
-function approvalView(runId: string, { type, step, tool, input, question, expiresAt }: Approval, history: History | undefined, decided: WaitView['decided'], place: Place, asOf?: number): WaitView {
+function approvalView(runId: string, { type, step, tool, input, question, expiresAt }: ApprovalReason, history: History | undefined, decided: WaitView['decided'], place: Place, asOf?: number): WaitView {
   const asked = history?.approvals.about(step)
   const known = input ?? (asked?.seq === question ? asked.input : undefined)
   const until = expiresAt === undefined ? '' : `; it counts as denied at ${timeText(expiresAt)}`
@@ -97,11 +93,11 @@ function approvalView(runId: string, { type, step, tool, input, question, expire
   }
 }
 
-function messageOf({ type, step, tool, effects, first, hasInside }: Question, calls: readonly CallView[], history: History | undefined): string {
+function messageOf({ type, step, tool, effects, first, hasInside }: EffectReason, calls: readonly CallView[], history: History | undefined): string {
   const others = effects.filter((id) => id !== step).join(', ')
   const presumed = presumedText(step, calls)
   if (type === 'repeat') return repeatText(`"${tool}"`, effects, (id) => history === undefined || history.ledger.effects.get(id)?.state === 'completed')
-  const held = isStarted(step, calls) ? 'was started and is in doubt itself, and was not started again' : 'was not started'
+  const held = heldText(isStarted(step, calls))
   if (first) return `"${tool}" ${held}: it waits for the outcome of ${others}, which nobody knows${presumed}. Settle that first, this one then goes on by itself`
   if (!effects.includes(step)) return `"${tool}" ${held}: nobody knows whether "${tool}" (${others}) took effect${presumed}`
   const inside = hasInside || (history && [...history.recordsBelow(step)].some((id) => id !== step))
@@ -109,7 +105,7 @@ function messageOf({ type, step, tool, effects, first, hasInside }: Question, ca
 }
 
 /** What never started is known by the reason; the rest by the journal, or where that is not at hand by the reason too. */
-function callsOf({ step, tool, effects, calls = [] }: Question, history: History | undefined): CallView[] {
+function callsOf({ step, tool, effects, calls = [] }: EffectReason, history: History | undefined): CallView[] {
   const ids = effects.includes(step) ? effects : [step, ...effects]
   return ids.flatMap((id) => {
     const isStarted = effects.includes(id)
@@ -137,7 +133,7 @@ export const reasonView = (reason: SuspendReason): object =>
 const ORDER: readonly Choice[] = ['result', 'reuse', 'skip', 'rerun']
 
 /** As `resolve` sees it: to reuse there is the stored result of an earlier call, if the step is not itself in doubt. */
-function choicesFor({ type, step, fingerprint, effects, choices }: Question, history: History | undefined): readonly Choice[] {
+function choicesFor({ type, step, fingerprint, effects, choices }: EffectReason, history: History | undefined): readonly Choice[] {
   if (choices) return ORDER.filter((choice) => choices.includes(choice))
   const own = history?.ledger.effects.get(step)
   const canReuse = history ? !(own && isInDoubt(own, () => false)) && reusable(effects.flatMap((id) => history.ledger.effects.get(id) ?? []), { step, fingerprint }) !== undefined : type === 'repeat'
@@ -145,13 +141,7 @@ function choicesFor({ type, step, fingerprint, effects, choices }: Question, his
 }
 
 /** The earlier call that a call would be given the result of, as far as that is known here. */
-function ofWhat({ step, fingerprint, effects }: Question, history: History | undefined): { readonly of?: string } {
+function ofWhat({ step, fingerprint, effects }: EffectReason, history: History | undefined): { readonly of?: string } {
   const of = history ? reusable(effects.flatMap((id) => history.ledger.effects.get(id) ?? []), { step, fingerprint })?.step.id : effects.length === 1 ? effects[0] : undefined
   return of === undefined ? {} : { of }
-}
-
-/** Why it is suspended, if it is. */
-function lastReasons(entries: readonly Placed[]): readonly SuspendReason[] {
-  const last = entries.findLast(({ entry }) => entry.type === 'suspended' || entry.type === 'attempt-started' || entry.type === 'run-ended')?.entry
-  return last?.type === 'suspended' ? last.reasons : []
 }
