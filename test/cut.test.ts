@@ -43,11 +43,20 @@ function scene(): Scene {
   }
 }
 
+interface Billing {
+  readonly policy?: { composite?: boolean; timeoutMs?: number }
+  readonly again?: 'billing' | 'charge'
+  readonly effectKey?: boolean
+  /** How long the charge takes, and what the sub-agent's model says afterwards. */
+  readonly chargeMs?: number
+  readonly says?: () => Promise<string> | string
+}
+
 /** A sub-agent as a tool, that charges order 7; the lead asks for it, and again when it is told of a failure. */
-function billing({ clock, charge, events }: Scene, { policy = { composite: true, timeoutMs: 100 }, again = 'billing', effectKey = false }: { policy?: { composite?: boolean; timeoutMs?: number }; again?: 'billing' | 'charge'; effectKey?: boolean } = {}) {
+function billing({ clock, charge, events }: Scene, { policy = { composite: true, timeoutMs: 100 }, again = 'billing', effectKey = false, chargeMs = 400, says = () => 'charged' }: Billing = {}) {
   const told: string[] = []
-  const inner = durableTools({ charge: charge(400) }, effectKey ? { charge: { effectKey: ({ order }: { order: number }) => String(order) } } : {})
-  const sub = testModel((turn) => (turn === 0 ? { calls: [{ id: 'i', tool: 'charge', input: { order: 7 } }] } : { text: 'charged' }))
+  const inner = durableTools({ charge: charge(chargeMs) }, effectKey ? { charge: { effectKey: ({ order }: { order: number }) => String(order) } } : {})
+  const sub = testModel(async (turn) => (turn === 0 ? { calls: [{ id: 'i', tool: 'charge', input: { order: 7 } }] } : { text: await says() }))
   const lead = testModel((turn, call) => {
     if (turn > 0) told.push(JSON.stringify(call.prompt.at(-1)))
     return turn < 2 ? { calls: [{ id: `o${turn}`, tool: turn === 0 ? 'billing' : again, input: { order: 7 } }] } : { text: 'done' }
@@ -97,6 +106,22 @@ describe('an effect inside of a tool that is cut at its time limit', () => {
     const it = scene()
     const { handler } = billing({ ...it, charge: () => it.charge(10_000_000) })
     expect(await it.drive(handler, { idleMs: 5 })).toMatchObject({ status: 'suspended', reasons: [{ type: 'in-doubt', tool: 'charge', effects: ['0/c:o0/0/c:i'] }] })
+  })
+})
+
+describe('an effect that was done inside of a composite tool', () => {
+  it('is told of where the tool is cut behind it', async () => {
+    const it = scene()
+    const { handler, told } = billing(it, { chargeMs: 10, says: () => sleep(it.clock, 1_000).then(() => 'charged') })
+    await it.drive(handler)
+    expect(told[0]).toMatch(/tool \\?"billing\\?" timed out after 100 ms\. Inside of it tool \\?"charge\\?" \(0\/c:o0\/0\/c:i\) was done: do not repeat it/)
+  })
+
+  it('is told of where the result of the tool is too large', async () => {
+    const it = scene()
+    const { handler, told } = billing(it, { chargeMs: 10, says: () => 'x'.repeat(2_000) })
+    await it.drive(handler, { maxResultBytes: 1_500 })
+    expect(told[0]).toMatch(/result of tool \\?"billing\\?" takes 2011 bytes.*Inside of it tool \\?"charge\\?" \(0\/c:o0\/0\/c:i\) was done: do not repeat it/)
   })
 })
 

@@ -300,6 +300,20 @@ describe('in doubt within an attempt', () => {
     expect(events).toContain('doubt-settled')
   })
 
+  it.each<[string, { key: string; input?: number }]>([['and input', { key: 'order 7', input: 7 }], ['alone', { key: 'order 7' }]])(
+    'a step that the handler asks for again under the same key %s is answered with what somebody says came of the first', async (_, options) => {
+      let calls = 0
+      const agent = defineAgent('a', async (run) => {
+        const refund = (): Promise<string> => run.step('refund', options, () => { calls++; throw Object.assign(new Error('reset'), { code: 'ECONNRESET' }) })
+        return refund().catch(() => refund())
+      })
+      const runner = createRunner({ agents: [agent], store: memoryStore(), ...quick })
+      expect(await runner.run(agent, {}, { runId: 'r' })).toMatchObject({ status: 'suspended' })
+      await runner.resolve('r', 's:refund:order%207#0', { result: 'refunded' })
+      expect(await runner.resume('r')).toEqual({ status: 'completed', result: 'refunded' })
+      expect(calls).toBe(1)
+    })
+
   it('a late result answers the step itself, where its time limit has failed the run (B1)', async () => {
     const slow = Promise.withResolvers<string>()
     const made: string[] = []

@@ -114,6 +114,15 @@ describe('a service that says when it may be asked', () => {
     expect(made.askedAt).toHaveLength(3)
   })
 
+  it('is asked with all of its tries by who resumes the run after it was not to be reached', async () => {
+    const down = () => { throw reset() }
+    const made = paying([down, down, down, paid], { retry: { maxAttempts: 2, backoff: { baseMs: 2_000, jitter: 'none' } } })
+    expect(await made.run()).toMatchObject({ status: 'suspended' })
+    await made.clock.advance(60_000)
+    expect(await made.resume()).toEqual({ status: 'completed', result: 'paid' })
+    expect(made.askedAt).toHaveLength(4)
+  })
+
   it('leaves the tries of one asking to that one: after an answer that says nothing yet there are all of them again', async () => {
     const made = paying([() => { throw slowDown(10) }, () => ({ status: 'pending' }), () => { throw slowDown(10) }, paid], { retry: { maxAttempts: 2 } })
     expect(await made.run()).toMatchObject({ status: 'suspended', reasons: [{ type: 'in-doubt' }] })

@@ -81,15 +81,15 @@ describe('a list with billions of holes', () => {
     const blame = new Blame()
     const error = new Error('x')
     blame.remember(error, '7')
-    expect(blame.stepOf(Object.assign(new Error('several'), { errors: sparse(new Error('y'), error) }))).toBe('7')
+    expect(blame.stepsOf(Object.assign(new Error('several'), { errors: sparse(new Error('y'), error) }))).toEqual(['7'])
   })
 })
 
-it('a group of very many errors blames the step of one of them', () => {
+it('a group of very many errors blames the step that one of them came from', () => {
   const blame = new Blame()
   const error = new Error('x')
   blame.remember(error, '7')
-  expect(blame.stepOf(new AggregateError([...Array.from({ length: 200_000 }, () => 'x'), error]))).toBe('7')
+  expect(blame.stepsOf(new AggregateError([...Array.from({ length: 200_000 }, () => 'x'), error]))).toEqual(['7'])
 })
 
 it('a run that takes, gives and throws lists with billions of holes is driven, replayed and shown', async () => {

@@ -2,7 +2,7 @@
 import type { EffectRef, Outcome } from '../journal/entry.ts'
 import { areOfOneResponse, clearedBy, decisionAbout, decisionFor, decisionOf, holdsFor, sameEffect, type DecisionContext } from './decision.ts'
 import { isExpected, isInDoubt, isUnknown } from './doubt.ts'
-import { approvalOf, turnOf } from '../replay/identity.ts'
+import { approvalOf, keyPlaceOf, turnOf } from '../replay/identity.ts'
 import { isUntold, wouldBeRepeated, type Effect, type Ledger, type TakenDecision } from './ledger.ts'
 
 /** What a tool's policy says about effects. */
@@ -168,9 +168,9 @@ function judge(ledger: Ledger, call: GuardedCall, context: GuardContext): GuardV
 
 const isAnswer = ({ decision }: TakenDecision): boolean => decision.type === 'result' || decision.type === 'reuse'
 
-/** A model asks for the same again; a step of the handler at another turn is another intention, also with the same input. */
+/** A model asks for the same again, a handler under the same key; a step of the handler at another turn is another intention, also with the same input. */
 const isAskedAgain = ({ step, fingerprint }: Effect, call: GuardedCall): boolean =>
-  fingerprint === call.fingerprint && (step.kind === 'tool' || turnOf(step.id) === turnOf(call.step))
+  fingerprint === call.fingerprint && (step.kind === 'tool' || turnOf(step.id) === turnOf(call.step) || (keyPlaceOf(call.step) !== undefined && keyPlaceOf(step.id) === keyPlaceOf(call.step)))
 
 /** The call itself, after that it failed its run was all that happened: what it follows is the same, if it says nothing of what it asks. */
 const isFailedBefore = (effect: Effect, call: GuardedCall): boolean => effect.superseded === 'failure' && effect.startedSeq >= call.changedAt && isDrivenAgain(effect, call)

@@ -231,6 +231,8 @@ export interface Superseded extends At {
   readonly reason: string
   /** Ids of steps and paths of branches; all below them is meant too. */
   readonly ids: readonly string[]
+  /** Ids of steps whose end alone is meant: they are entered again, and what is inside of them stays. */
+  readonly reopened?: readonly string[]
 }
 
 export interface DoubtSettled extends At {

@@ -78,7 +78,7 @@ const ENTRIES: Variants<Entry> = {
   },
   'config': { digest: text, parts: map(text) },
   'config-changed': { step: text, changed: list(text), config: text },
-  'superseded': { by: oneOf('divergence', 'failure', 'redo', 'live-result'), step: text, reason: text, ids: list(text) },
+  'superseded': { by: oneOf('divergence', 'failure', 'redo', 'live-result'), step: text, reason: text, ids: list(text), reopened: optional(list(text)) },
   'settled': { step: text, by: oneOf('reconcile', 'late-result', 'owner'), settlement },
   'decision': { inbox: atLeast(1), step: text, effect, fingerprint: text, since: position, decision },
   'approval-asked': { step, fingerprint: text, input: optional(encoded), expiresAt: optional(number) },

@@ -82,8 +82,8 @@ export class History {
         break
       case 'superseded':
         for (const id of entry.ids) this.#remove(id)
-        // What failed the run, and what was asked for after it, has no later records that saw it: they are superseded with it.
-        if (entry.by !== 'failure') for (const id of entry.ids) this.#changed.add(placeOf(id))
+        for (const id of entry.reopened ?? []) this.#reopen(id)
+        for (const id of [...entry.ids, ...(entry.reopened ?? [])]) this.#changed.add(placeOf(id))
         break
       case 'warning': {
         const told = entry.code === 'SAME_CONVERSATION' && entry.step !== undefined ? this.records.get(entry.step) : undefined
@@ -147,6 +147,11 @@ export class History {
       if (siblings.has(path)) break
       siblings.add(path)
     }
+  }
+
+  #reopen(id: string): void {
+    const record = this.records.get(id)
+    if (record) this.records.set(id, { ...record, end: undefined })
   }
 
   #remove(id: string): void {

@@ -70,6 +70,12 @@ export function approvalOf(path: string): string | undefined {
   return segment.startsWith('p:') ? segment : undefined
 }
 
+/** Where a step with a key stands, whichever time it is; undefined: it has none. */
+export function keyPlaceOf(path: string): string | undefined {
+  const turn = turnOf(path)
+  return lastOf(turn).startsWith('s:') ? turn.slice(0, turn.lastIndexOf('#')) : undefined
+}
+
 /** The number of a numbered step; undefined: the path is of something else. */
 export function slotOf(path: string): number | undefined {
   const [, slot] = /^(\d+)(?:~\d+)?$/.exec(lastOf(path)) ?? []

@@ -1,9 +1,12 @@
 import { describe, expect, it } from 'vitest'
+import type { Blamed } from './failure.ts'
 import { asks, call, request, Scenario, step } from './scenario.ts'
 
-/** The run failed with the error of `failed`. */
-function failedBy(run: Scenario, failed: string): Scenario {
-  run.append({ type: 'superseded', by: 'failure', step: failed, reason: 'the run failed with its error', ids: run.machine.blamed(failed), at: 0 })
+const blamedFor = (run: Scenario, ...known: string[]): Blamed => run.machine.blamed({ known, escaped: new Set() })
+
+/** The run failed with the errors of `failed`. */
+function failedBy(run: Scenario, ...failed: string[]): Scenario {
+  for (const failure of blamedFor(run, ...failed).failures) run.append({ type: 'superseded', by: 'failure', reason: 'the run failed with its error', ...failure, at: 0 })
   return run.killed()
 }
 
@@ -20,7 +23,7 @@ describe('R4, C12: what a failed run replays', () => {
     run.end(beside, 'beside')
     run.do(step('clean-up', { key: 'c' }), 'cleaned')
     run.drain()
-    expect(run.machine.blamed('1')).toEqual(['1', 's:clean-up:c#0'])
+    expect(blamedFor(run, '1').failures).toEqual([{ step: '1', ids: ['1', 's:clean-up:c#0'] }])
 
     const again = failedBy(run, '1')
     expect(again.do(step('a', { input: 'a' }))).toMatchObject({ how: 'replayed' })
@@ -30,7 +33,7 @@ describe('R4, C12: what a failed run replays', () => {
     expect(again.reasons).toEqual([])
   })
 
-  it('a branch that was opened after the failure is not replayed, one that ran beside it is', () => {
+  it('a branch that was opened behind the failure in its own is not replayed, one beside that is, also one that came later', () => {
     const run = new Scenario()
     const [failed, beside] = [run.branch('failed'), run.branch('beside')]
     run.do(step('s', { branch: beside, input: '1' }), 'one')
@@ -38,14 +41,16 @@ describe('R4, C12: what a failed run replays', () => {
     run.drain()
     run.do(step('s', { branch: beside, input: '2' }), 'two')
     run.do(step('s', { branch: run.branch('after', failed), input: '3' }))
-    run.do(step('s', { branch: run.branch('above'), input: '4' }))
+    run.do(step('s', { branch: run.branch('later'), input: '4' }))
     run.do(step('s', { branch: failed, input: '5' }))
-    expect(run.machine.blamed('b:failed#0/0').toSorted()).toEqual(['b:above#0', 'b:failed#0/0', 'b:failed#0/1', 'b:failed#0/b:after#0'])
+    run.do(step('s', { input: '6' }))
+    expect(blamedFor(run, 'b:failed#0/0').failures).toEqual([{ step: 'b:failed#0/0', ids: ['b:failed#0/0', 'b:failed#0/1', 'b:failed#0/b:after#0', '0'] }])
 
     const again = failedBy(run, 'b:failed#0/0')
     const branch = again.branch('beside')
     expect(['1', '2'].map((input) => again.do(step('s', { branch, input })).how)).toEqual(['replayed', 'replayed'])
-    expect(again.branch('above')).toBe('b:above#0~1')
+    expect(again.do(step('s', { branch: again.branch('later'), input: '4' })).how).toBe('replayed')
+    expect(again.branch('after', again.branch('failed'))).toBe('b:failed#0/b:after#0~1')
   })
 
   it('a response that is blamed goes with the calls that it asked for', () => {
@@ -75,10 +80,10 @@ describe('R4, C12: what a failed run replays', () => {
     const again = run.killed()
     again.do(step('f', { input: 'f' }))
     again.do(step('after', { input: 'x' }))
-    expect(again.machine.blamed('0')).toEqual(['0', '1'])
+    expect(blamedFor(again, '0').failures).toEqual([{ step: '0', ids: ['0', '1'] }])
   })
 
   it('nothing is blamed for a step that this attempt did not ask for', () => {
-    expect(new Scenario().machine.blamed('0')).toEqual([])
+    expect(blamedFor(new Scenario(), '0').failures).toEqual([])
   })
 })

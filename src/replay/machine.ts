@@ -6,11 +6,11 @@
 import { guard, type Consumption, type GuardContext, type GuardVerdict } from '../effects/guard.ts'
 import type { Effect } from '../effects/ledger.ts'
 import type { AskedCall } from '../journal/entry.ts'
-import { blamed } from './blamed.ts'
 import { Branch } from './branch.ts'
 import { calledWith, isBlind, type Claim, type Note, type Ticket, type Verdict } from './claim.ts'
 import { elsewhere, formerEffect } from './elsewhere.ts'
 import { Entered } from './entered.ts'
+import { blamed, type Blamed, type Known } from './failure.ts'
 import type { History, StepRecord } from './history.ts'
 import { approved, isWithin, keyed, MAIN, numbered, parentOf } from './identity.ts'
 import { asksTheSame, isOfOtherCode, matchNumbered } from './match.ts'
@@ -211,7 +211,7 @@ export class Machine {
   }
 
   /** What a failed run must not replay: see {@link blamed}. */
-  blamed = (step: string): readonly string[] => blamed([...this.#branches.values()], step, this.#event)
+  blamed = (known: Known): Blamed => blamed([...this.#branches.values()], this.#history, this.#event, known)
 
   #claimNumbered(branch: Branch, claim: Claim): Verdict {
     const match = matchNumbered(branch, claim, this.#history, this.#configsBefore)

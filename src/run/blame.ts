@@ -1,15 +1,21 @@
 /** Which step of a run an error came from: the step that a failed run must not replay (R4). */
-import { placesIn } from '../core/places.ts'
+import { wrappedIn } from '../reliability/index.ts'
 
 const MAX_LAYERS = 10
 
 export class Blame {
   readonly #errors = new WeakMap<object, string>()
+  /** What is no object and was thrown: by which step last. */
+  readonly #primitives = new Map<unknown, string>()
   readonly #responses = new Map<string, string>()
+  readonly #escaped = new Set<string>()
+  /** By step, those inside of it that it failed with. */
+  readonly #inside = new Map<string, readonly string[]>()
 
   /** The error, or the content of a response, was handed to the caller of the step. */
   remember(error: unknown, step: string): void {
     if (typeof error === 'object' && error !== null) this.#errors.set(error, step)
+    else this.#primitives.set(error, step)
   }
 
   /** The response with this id was handed out by the step: an error that names the response blames it. */
@@ -17,24 +23,45 @@ export class Blame {
     this.#responses.set(responseId, step)
   }
 
-  /** Looks through the layers that frameworks wrap around an error. */
-  stepOf(error: unknown): string | undefined {
+  /** A branch or an agent has failed with this error. */
+  escaped(error: unknown): void {
+    for (const step of this.stepsOf(error)) this.#escaped.add(step)
+  }
+
+  /** A step has failed with this error, which its caller has in a record of the step's own. */
+  failed(step: string, error: unknown): void {
+    this.#inside.set(step, this.stepsOf(error))
+  }
+
+  /** The steps that the run failed with, and those that failed branches or agents. */
+  of(error: unknown): { readonly known: readonly string[]; readonly escaped: ReadonlySet<string> } {
+    const known = new Set(this.stepsOf(error))
+    for (const step of known) for (const inside of this.#inside.get(step) ?? []) known.add(inside)
+    return { known: [...known], escaped: this.#escaped }
+  }
+
+  /** Looks through the layers that frameworks and people wrap around an error, or around several: what each of them came from. */
+  stepsOf(error: unknown): readonly string[] {
     const seen = new Set<unknown>()
+    const steps = new Set<string>()
     let layers: unknown[] = [error]
     for (let depth = 0; depth < MAX_LAYERS && layers.length > 0; depth++) {
       const next: unknown[] = []
       for (const layer of layers) {
-        if (typeof layer !== 'object' || layer === null || seen.has(layer)) continue
+        if (seen.has(layer)) continue
         seen.add(layer)
-        const known = this.#errors.get(layer) ?? this.#responseOf(layer)
-        if (known !== undefined) return known
-        const { cause, lastError, errors } = layer as { cause?: unknown; lastError?: unknown; errors?: unknown }
-        next.push(cause, lastError)
-        if (Array.isArray(errors)) for (const place of placesIn(errors)) next.push(errors[place])
+        const known = this.#stepOf(layer)
+        if (known !== undefined) steps.add(known)
+        else for (const inner of wrappedIn(layer)) if (inner !== undefined) next.push(inner)
       }
       layers = next
     }
-    return undefined
+    return [...steps]
+  }
+
+  #stepOf(layer: unknown): string | undefined {
+    if (typeof layer !== 'object' || layer === null) return this.#primitives.get(layer)
+    return this.#errors.get(layer) ?? this.#responseOf(layer)
   }
 
   /** The AI SDK's errors about an answer carry the response's metadata (it does not validate, it holds no object), or its content (it heeds no tool choice). */

@@ -281,9 +281,9 @@ export class Drive {
     this.#left.abort(reason)
   }
 
-  /** Whether the end has cut the step's code off in its middle: what wakes that code when the drive was left makes no end of the step. */
+  /** Whether the end has cut the step's code off in its middle: nothing that still happens to it (its caller's time limit, what wakes it when the drive was left) makes an end of the step. */
   isCutOff({ ref }: Ticket): boolean {
-    return this.#left.signal.aborted && this.#heldUp().has(ref.id)
+    return this.#over && this.#heldUp().has(ref.id)
   }
 
   /** Resolves when no step of this drive runs any more. */

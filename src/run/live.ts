@@ -22,7 +22,7 @@ import { readable } from './readable.ts'
 import { reconcile } from './reconcile.ts'
 import { onLate } from './settle.ts'
 import { ofStep, type StepSpec } from './step.ts'
-import { leaveOpenInside, SurroundingsEnded, surroundingsEnded } from './surroundings.ts'
+import { leaveOpenInside, SurroundingsEnded, surroundingsEnded, withDone } from './surroundings.ts'
 import { never } from './waiting.ts'
 import { dueAt, stillOnItsWay, waitReason } from './wait-reason.ts'
 import { writeAhead, writeUsedUp } from './write-ahead.ts'
@@ -235,7 +235,7 @@ async function call(
   } finally {
     isOver = true
     // Woken by the error of a stream, after the end.
-    if (drive.isCutOff(ticket)) await never()
+    if (drive.left.aborted && drive.isCutOff(ticket)) await never()
     signal.removeEventListener('abort', close)
     close()
     drive.offPause(ticket.ref.id, pause)
@@ -248,7 +248,7 @@ async function finish(drive: Drive, ticket: Ticket, spec: StepSpec, execution: E
   if (execution.type === 'ok') {
     await leaveOpenInside(drive, ticket, spec)
     const described = spec.describe?.(execution.value)
-    const ended = { outcome: stored(spec, execution.value, ticket.ref.id, attempt.secrets), asked: described?.asked ?? [] }
+    const ended = { outcome: stored(spec, execution.value, ticket.ref.id, attempt.secrets, (error) => withDone(drive, ticket, spec, error)), asked: described?.asked ?? [] }
     return record(drive, ticket, spec, ended, { tries, ms, ...(described?.usage && { usage: described.usage }), ...(described?.files && { files: described.files }) })
   }
   if (execution.type === 'wait') {
@@ -256,6 +256,7 @@ async function finish(drive: Drive, ticket: Ticket, spec: StepSpec, execution: E
     if (resumeAt >= attempt.budget.limits.deadline) return tooLate(drive, ticket, resumeAt, error)
     return drive.hold(ticket, delayed(attempt, tried(ticket, spec), execution, resumeAt), resumeAt)
   }
+  if (drive.isCutOff(ticket)) return attempt.signal.aborted ? leftOpen(drive, ticket, spec, 'cancelled') : undefined
   // Nobody waits for it: what was not asked to its end is no outcome, and is asked for anew where what it stands in is.
   if (execution.ending === 'cancelled' && spec.around?.aborted && !spec.claim.effect && !attempt.signal.aborted) {
     return drive.ended(ticket, { outcome: failed(execution.error), asked: [] }, undefined)
@@ -279,15 +280,20 @@ async function finish(drive: Drive, ticket: Ticket, spec: StepSpec, execution: E
     const error = unknownOutcome(spec, messageOf(execution.error), ticket.ref.id, execution.error)
     return record(drive, ticket, spec, { outcome: unknown(cause, error), asked: [] }, { tries, ms })
   }
-  const thrown = open.length > 0 ? unknownOutcome(spec, messageOf(execution.error), ticket.ref.id, execution.error, open) : execution.error
+  const isCut = isTimeout || execution.ending === 'cancelled'
+  const thrown = open.length > 0 ? unknownOutcome(spec, messageOf(execution.error), ticket.ref.id, execution.error, open) : isCut ? withDone(drive, ticket, spec, execution.error) : execution.error
   const error = spec.failure?.(thrown, tries, notTriedAgain(execution, again)) ?? thrown
   // An agent has only its inner steps: they replay, and fail it again where they failed it. The error is theirs.
-  if (ticket.ref.kind === 'agent') return drive.ended(ticket, { outcome: failed(error), asked: [], thrown: { error } }, undefined)
+  if (ticket.ref.kind === 'agent') {
+    drive.blame.escaped(error)
+    return drive.ended(ticket, { outcome: failed(error), asked: [], thrown: { error } }, undefined)
+  }
   // It would have to wait longer than the run has time: what comes of it under a new budget is open.
   if (execution.ending === 'deadline') {
     attempt.notRecorded('NOT_RECORDED', `${spec.label} could not be tried again in the time of the run`, ticket.ref.id)
     return drive.ended(ticket, { outcome: failed(error), asked: [] }, undefined)
   }
+  if (spec.hasInside) drive.blame.failed(ticket.ref.id, execution.error)
   const outcome = failed(error)
   return record(drive, ticket, spec, { outcome: isOneCall(ticket, spec) && doubtAfter(drive, ticket, spec, execution, isTimeout) ? { ...outcome, mayHaveHappened: true } : outcome, asked: [] }, { tries, ms })
 }

@@ -44,10 +44,10 @@ function noteDelay(attempt: Attempt, reason: RetryAfterReason, ask?: string): vo
   attempt.write([reason]).catch(() => {})
 }
 
-/** It has succeeded, and leaves no record of that: the next time it has all of its tries. */
+/** It has come to an end, and leaves no record of that: the next time it has all of its tries. */
 export function beginsAnew(attempt: Attempt, { step, label }: Tried): void {
   if (!attempt.triesUsed.get(step)) return
-  noteDelay(attempt, { type: 'retry-after', step, message: `${label} had an answer`, until: attempt.clock.now(), tries: 0 })
+  noteDelay(attempt, { type: 'retry-after', step, message: `${label} has ended`, until: attempt.clock.now(), tries: 0 })
 }
 
 /** Longer than what is waited in the process, or than its run has time. */

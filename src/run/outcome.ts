@@ -10,12 +10,13 @@ import { lostText } from './lost-part.ts'
 import { messageOf } from './readable.ts'
 import type { StepSpec } from './step.ts'
 
-export function stored(spec: StepSpec, value: unknown, step: string, secrets: Secrets | undefined): Outcome {
+/** `told`: what the caller of a step is told of a result that cannot be stored. */
+export function stored(spec: StepSpec, value: unknown, step: string, secrets: Secrets | undefined, told: (error: unknown) => unknown = (error) => error): Outcome {
   const options = { path: `result of ${spec.label}`, secrets, ...(spec.maxBytes !== undefined && { maxBytes: spec.maxBytes }) }
   try {
     return { type: 'value', value: encode(value, options) }
   } catch (error) {
-    return spec.claim.effect ? notStored(spec, error, step) : failed(error)
+    return spec.claim.effect ? notStored(spec, error, step) : failed(told(error))
   }
 }
 

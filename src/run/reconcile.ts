@@ -52,6 +52,8 @@ export async function reconcile(drive: Drive, ticket: Ticket, spec: StepSpec, ef
   }
   if (asked.type === 'failed') {
     if (attempt.signal.aborted) return
+    // In the time of the run it was not asked as often as it may be: it goes on from there under a later deadline.
+    if (asked.ending !== 'deadline') beginsAnew(attempt, asking)
     noteHint(attempt, asking, asked)
     attempt.warn('RECONCILE_FAILED', `${asking.label} failed: ${messageOf(asked.error)}`, ticket.ref.id)
     return

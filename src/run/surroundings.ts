@@ -2,6 +2,7 @@
 import { HoldfastError } from '../errors.ts'
 import type { Ticket } from '../replay/claim.ts'
 import { isWithin } from '../replay/identity.ts'
+import { messageOf } from './readable.ts'
 import type { Drive } from './drive.ts'
 import type { StepSpec } from './step.ts'
 
@@ -40,6 +41,16 @@ export async function leaveOpenInside({ attempt, openEffects }: Drive, ticket: T
   for (const { cut } of inside) cut.abort(reason ?? new HoldfastError('BRANCH_ENDED', `${spec.label} has ended without waiting for it`, { runId: attempt.runId, step: ticket.ref.id }))
   await attempt.clock.idle()
   return inside.map(({ label, ref }) => `${label} (${ref.id})`)
+}
+
+/** The error of a step that was cut, or whose result is lost: what was done inside of it is done, and who asks for the step again has to know. */
+export function withDone({ attempt }: Drive, { ref: { id } }: Ticket, spec: StepSpec, error: unknown): unknown {
+  const { history } = attempt
+  const inside = spec.hasInside && !spec.claim.effect ? [...history.recordsBelow(id)].filter((step) => step !== id) : []
+  const done = inside.flatMap((step) => history.ledger.effects.get(step) ?? []).filter(({ state }) => state === 'completed').map(({ step }) => `${step.kind} "${step.name}" (${step.id})`)
+  if (done.length === 0) return error
+  const what = `${messageOf(error)}. Inside of it ${done.join(' and ')} ${done.length === 1 ? 'was' : 'were'} done: do not repeat ${done.length === 1 ? 'it' : 'them'}`
+  return new HoldfastError(HoldfastError.isInstance(error) ? error.code : 'STEP_FAILED', what, { runId: attempt.runId, step: id, ...(error instanceof Error && { cause: error }) })
 }
 
 /** Nobody waits for the step any more: that its code was not called is no outcome of it. */

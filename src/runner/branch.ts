@@ -46,6 +46,9 @@ export async function inBranch<T>(drive: Drive, parent: string, key: string, fn:
     const value = await inContext(context, fn)
     isRead = isAsyncIterable(value)
     return isAsyncIterable(value) ? (readInside(value, inside) as T) : value
+  } catch (error) {
+    drive.blame.escaped(error)
+    throw error
   } finally {
     if (!isRead) inside.end()
   }

@@ -160,20 +160,20 @@ async function fail(opened: OpenAttempt, drive: Drive, error: unknown): Promise<
   const { attempt } = opened
   const reached = attempt.budget.over
   if (reached) tell(attempt, { reached })
-  const step = drive.blame.stepOf(error)
-  const outcome = step === undefined ? undefined : attempt.history.records.get(step)?.end?.outcome
-  const isLeft = (outcome?.type === 'unknown' && outcome.cause === 'skipped') || (step !== undefined && attempt.history.approvals.isDenied(step))
-  const ids = step === undefined ? [] : drive.machine.blamed(step)
-  // What somebody left at that, or did not agree to, stands: asked for again, it would be asked about again, for ever.
-  const superseded: NewEntry[] = step === undefined || isLeft ? [] : [{ type: 'superseded', by: 'failure', step, reason: 'the run failed with its error', ids }]
-  return failWith(opened, reached ? limitReached(attempt.runId, reached, { cause: error }) : error, superseded)
+  const { known, escaped } = drive.blame.of(error)
+  const { failures, left } = drive.machine.blamed({ known, escaped })
+  const superseded = failures.map((failure): NewEntry => (
+    { type: 'superseded', by: 'failure', reason: known.includes(failure.step) ? 'the run failed with its error' : 'it failed beside what the run failed with', ...failure }))
+  if (reached) return failWith(opened, limitReached(attempt.runId, reached, { cause: error }), superseded)
+  return failWith(opened, error, superseded, known.length === 0 ? left : undefined)
 }
 
-async function failWith(opened: OpenAttempt, error: unknown, superseded: NewEntry[]): Promise<never> {
+/** `left`: a step that failed before, whose failure answers again: nobody knows whether the run failed because of it. */
+async function failWith(opened: OpenAttempt, error: unknown, superseded: NewEntry[], left?: string): Promise<never> {
   const { attempt } = opened
   const { runId } = attempt
   await close(opened, [...superseded, { type: 'run-ended', status: 'failed', error: storable(attempt, error) }], { status: 'failed', resumeAt: null })
-  const failure = runFailure(error, runId, attempt.budget.usage)
+  const failure = runFailure(error, runId, attempt.budget.usage, left)
   attempt.emit({ type: 'run-failed', error })
   throw failure
 }

@@ -118,6 +118,7 @@ export async function execute(program: Program): Promise<Execution> {
           world.violate('unexpected-error', `attempt ${number} threw ${String(ended.error)}`)
           return done()
         }
+        world.fail(session)
         break
       }
       case 'outcome': {

@@ -211,6 +211,14 @@ export class World {
     else if (call.spec.twins === undefined) call.finished = 0
   }
 
+  /** The run has failed: what failed beside that, and was handed to nobody, is asked for anew (R4). */
+  fail(session: Session): void {
+    for (const position of session.open.keys()) {
+      const call = this.calls.get(position)
+      if (call && session.ended.has(position) && !call.starts.at(-1)?.returned) call.finished = 0
+    }
+  }
+
   /** Other calls whose outcome may answer this one: the same effect, of which its caller was told that nobody knows (R6). */
   allowedAnswers(position: string): ReadonlySet<string> {
     const { spec } = this.calls.get(position)!

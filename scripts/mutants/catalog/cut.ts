@@ -84,4 +84,12 @@ export const cut: readonly Mutant[] = [
     edits: [{ from: ', { isWork: true })', to: ')' }],
     caughtBy: { file: test, name: 'is given up where what hangs is waited for by the next try: that has a time limit, too' },
   },
+  {
+    name: 'done inside, and not told of',
+    rule: 'R12',
+    wrong: 'Who asks for a composite tool that was cut again is not told that what is inside of it was done.',
+    file: 'src/run/surroundings.ts',
+    edits: [{ from: 'if (done.length === 0) return error', to: 'if (done.length >= 0) return error' }],
+    caughtBy: { file: 'test/cut.test.ts', name: 'is told of where the tool is cut behind it' },
+  },
 ]

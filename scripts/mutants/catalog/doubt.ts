@@ -163,4 +163,20 @@ export const doubt: readonly Mutant[] = [
     edits: [{ from: ' || (effect && spec.signal?.aborted)', to: '' }],
     caughtBy: { file: 'test/cut.test.ts', name: 'while it is written ahead is not made, and nobody is in doubt about it: the next one is made' },
   },
+  {
+    name: 'another call under the same key',
+    rule: 'R6',
+    wrong: 'A step that the handler asks for again under the same key, after it was told that nobody knows, is asked about although what came of it is known.',
+    file: 'src/effects/guard.ts',
+    edits: [{ from: ' || (keyPlaceOf(call.step) !== undefined && keyPlaceOf(step.id) === keyPlaceOf(call.step))', to: '' }],
+    caughtBy: { file: 'test/doubt.test.ts', name: 'a step that the handler asks for again under the same key alone is answered with what somebody says came of the first' },
+  },
+  {
+    name: 'tries of one asking for all',
+    rule: 'R6',
+    wrong: 'A service that was not to be reached is asked once, and no more than that, by each who resumes the run.',
+    file: 'src/run/reconcile.ts',
+    edits: [{ from: "if (asked.ending !== 'deadline') beginsAnew(attempt, asking)", to: '' }],
+    caughtBy: { file: 'test/reconcile.test.ts', name: 'is asked with all of its tries by who resumes the run after it was not to be reached' },
+  },
 ]

@@ -101,4 +101,12 @@ export const suspend: readonly Mutant[] = [
     edits: [{ from: "if (code !== 'AMBIGUOUS_STEP') return", to: 'if (code) return' }],
     caughtBy: { file: 'test/told-apart.test.ts', name: 'ends the run, and is not lost in a callback of the loop' },
   },
+  {
+    name: 'a loop that was left ends a step',
+    rule: 'R10',
+    wrong: 'The signal of a drive that was left, or the time limit of its loop, ends the composite tool that is driven again in its place.',
+    file: 'src/run/live.ts',
+    edits: [{ from: "if (drive.isCutOff(ticket)) return attempt.signal.aborted ? leftOpen(drive, ticket, spec, 'cancelled') : undefined", to: '' }],
+    caughtBy: { file: 'test/driven-again.test.ts', name: 'where the time limit of the loop that was left runs out then' },
+  },
 ]

@@ -30,6 +30,13 @@ export function read(value: unknown, key: string): unknown {
   }
 }
 
+/** What an error may wrap: what it keeps where wrappers keep that, and the members of one that stands for several. */
+export function* wrappedIn(value: unknown): Generator<unknown> {
+  for (const key of INNER) yield read(value, key)
+  const errors = read(value, 'errors')
+  if (Array.isArray(errors)) for (const place of placesIn(errors)) yield errors[place]
+}
+
 /** The names of an error: its own, and its class's where the SDK leaves `name` at `Error`. */
 export function namesOf(value: unknown): string[] {
   const names = [read(value, 'name'), read(read(value, 'constructor'), 'name')]
