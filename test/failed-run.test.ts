@@ -1,6 +1,7 @@
 /** What a run that failed asks for anew, and what it keeps (R4, R7; C12, C13, C38). */
-import { generateText } from 'ai'
+import { generateText, stepCountIs, tool } from 'ai'
 import { beforeEach, describe, expect, it } from 'vitest'
+import { z } from 'zod'
 import { createRunner, defineAgent, memoryStore, type Agent, type Run, type RunnerOptions } from '../src/index.ts'
 import { testModel } from './support/model.ts'
 
@@ -96,6 +97,19 @@ describe('several that failed side by side are all asked for anew', () => {
     const { outcome, did } = await drivenAgain(defineAgent('a', ask))
     expect(outcome).toMatchObject({ status: 'completed' })
     expect(did).toEqual(['eu', 'us', 'ap'])
+  })
+
+  it('but not a call of a model that is to be told of it', async () => {
+    const isUs = Promise.withResolvers<void>()
+    const { outcome, did } = await drivenAgain(defineAgent('a', (run) => Promise.all([
+      run.branch('loop', async () => {
+        const tools = run.tools({ look: tool({ inputSchema: z.object({}), execute: async (): Promise<string> => { isUs.resolve(); await new Promise((resolve) => setImmediate(resolve)); done.push('look'); throw new Error('nothing there') } }) })
+        return (await generateText({ model: run.model(testModel((turn) => (turn === 0 ? { calls: [{ id: 'c', tool: 'look', input: {} }] } : { text: 'none' }))), tools, prompt: 'look', stopWhen: stepCountIs(3) })).text
+      }),
+      run.branch('us', async () => (await isUs.promise, run.read('look', broken('us')))),
+    ])))
+    expect(outcome).toEqual({ status: 'completed', result: ['none', 'us done'] })
+    expect(did).toEqual(['us'])
   })
 
   it('but not one that was caught, and behind which its line went on', async () => {

@@ -2,6 +2,7 @@
 import type { Branch } from './branch.ts'
 import type { Claim, Ticket } from './claim.ts'
 import type { History } from './history.ts'
+import { isCalled } from './identity.ts'
 
 /** A failure that does not answer any more. */
 export interface Failure {
@@ -38,9 +39,12 @@ export function blamed(branches: readonly Branch[], history: History, now: numbe
 
   const isBlamed = (ticket: Ticket): boolean => {
     let is = blames.get(ticket)
-    if (is === undefined) blames.set(ticket, (is = known.includes(ticket.ref.id) ? !isLeft(ticket) : isFailure(ticket) && (ticket.deliveredAt === 0 || (hasEscaped && escaped.has(ticket.ref.id) && !hasBehind(ticket)))))
+    if (is === undefined) blames.set(ticket, (is = known.includes(ticket.ref.id) ? !isLeft(ticket) : isFailure(ticket) && (isUnseen(ticket) || (hasEscaped && escaped.has(ticket.ref.id) && !hasBehind(ticket)))))
     return is
   }
+
+  /** Nobody has been told. A failure of a call is for the model that asked for it: to be told of it is how its loop goes on. */
+  const isUnseen = ({ deliveredAt, ref: { id } }: Ticket): boolean => deliveredAt === 0 && !isCalled(id)
 
   /** What somebody left at that, or did not agree to, stands: asked for again, it would be asked about again, for ever. */
   const isLeft = (ticket: Ticket): boolean => {

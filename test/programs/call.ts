@@ -22,6 +22,8 @@ export interface CallSpec {
   /** What its code uses and does not say as input. */
   readonly uses?: unknown
   readonly does?: Behaviour
+  /** Its failure fails the run. */
+  readonly breaks?: boolean
   /** The loop whose conversation is another one in each attempt: what it did in earlier ones is superseded (R5). */
   readonly drifting?: string
   /** How many calls stand at this position and cannot be told apart. Default 1. */
@@ -149,7 +151,7 @@ export const DENIED = '!APPROVAL_DENIED'
 export function isNatural({ repeatable, does = 'ok', position, approval }: CallSpec, outcome: string): boolean {
   const isDenied = approval?.needed === true && approval.made === undefined
   if (isDenied || outcome === DENIED) return isDenied && outcome === DENIED
-  if (repeatable) return true
+  if (repeatable || outcome.startsWith('!broken at ') || outcome === '!several') return true
   switch (does) {
     case 'ok': return outcome.includes(JSON.stringify(position))
     case 'error': return outcome === '!there is no such thing'

@@ -3,7 +3,8 @@ import { seededRandom } from '../../src/core/random.ts'
 import { createRunner, HoldfastError, memoryStore } from '../../src/index.ts'
 import type { AttemptSummary, Outcome, Runner, StampedEvent, Store } from '../../src/index.ts'
 import { LEASE_MS, TOOL_MS } from './effect.ts'
-import { agentOf, ProgramError } from './interpret.ts'
+import { isFatal } from './failures.ts'
+import { agentOf } from './interpret.ts'
 import { answerQuestion, isApproval } from './approver.ts'
 import { settle } from './person.ts'
 import { position } from './position.ts'
@@ -118,7 +119,7 @@ export async function execute(program: Program): Promise<Execution> {
           world.violate('unexpected-error', `attempt ${number} threw ${String(ended.error)}`)
           return done()
         }
-        world.fail(session)
+        world.fail(session, HoldfastError.isInstance(ended.error) ? ended.error.cause : undefined)
         break
       }
       case 'outcome': {
@@ -265,7 +266,7 @@ const resumeOrRun = async (runner: Runner, program: Program): Promise<Outcome> =
 
 function isExplained(error: unknown, { refuse, close }: Disturbance): boolean {
   if (!HoldfastError.isInstance(error)) return false
-  if (error.code === 'RUN_FAILED') return error.cause instanceof ProgramError || String(error.cause).startsWith('ProgramError')
+  if (error.code === 'RUN_FAILED') return isFatal(error.cause)
   if (error.code === 'STORE_UNAVAILABLE') return refuse !== undefined
   return error.code === 'RUNNER_CLOSED' && close !== undefined
 }

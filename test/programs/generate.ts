@@ -1,5 +1,6 @@
 /** Makes random programs: the same seed, the same program. */
 import { seededRandom, type Random } from '../../src/core/random.ts'
+import { failing } from './failures.ts'
 import { gated } from './gates.ts'
 import { toldApart } from './told-apart.ts'
 import type { Behaviour, CallNode, Disturbance, Node, Program, ReadNode, StepNode, ToolName, Turn, Via } from './program.ts'
@@ -9,7 +10,7 @@ export const seedOf = (series: number, k: number): number => series * 1_000_000 
 
 export function generate(seed: number): Program {
   const maker = new Maker(seededRandom(seed * 7919 + 13))
-  return gated(maker.program(seed), seededRandom(seed * 104_729 + 31))
+  return failing(gated(maker.program(seed), seededRandom(seed * 104_729 + 31)), seededRandom(seed * 15_485_863 + 7))
 }
 
 /** What a program may be made of; each program uses some of it only, so that what it uses meets often. */

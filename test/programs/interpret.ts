@@ -1,6 +1,7 @@
 /** Runs a program: the handler of its agent. */
 import { currentRun, defineAgent, type Agent } from '../../src/index.ts'
 import { claimed, describeError } from './claim.ts'
+import { isFatal } from './failures.ts'
 import { runLoop, systemOf } from './loops.ts'
 import type { Place } from './place.ts'
 import { Line } from './position.ts'
@@ -8,7 +9,7 @@ import type { Node, RacerNode, ReadNode, StepNode } from './program.ts'
 import { watchedModel, watchedTools } from './requests.ts'
 import type { Arguments } from './scripted-model.ts'
 import { never, type Session } from './session.ts'
-import { askStep } from './steps.ts'
+import { askFailing, askStep } from './steps.ts'
 import { outputOf, partsOf } from './tools.ts'
 
 /** A bug in the program, which is mended after some attempts. */
@@ -36,6 +37,10 @@ async function evaluate(place: Place, node: Node): Promise<unknown> {
     }
     case 'branches':
       return inBranches(place, node.nodes)
+    case 'batch':
+      return inBatch(place, node.nodes, node.throws)
+    case 'fails':
+      return ask(() => askFailing(place, node))
     case 'asks':
       return inOrder(place, node.shuffled, node.asks, ({ prompt, system }) => {
         const twins = node.asks.filter((other) => other.prompt === prompt && other.system === system).length
@@ -91,7 +96,7 @@ async function ask(fn: () => Promise<unknown>): Promise<unknown> {
   try {
     return await fn()
   } catch (error) {
-    if (error instanceof ProgramError) throw error
+    if (isFatal(error)) throw error
     return describeError(error)
   }
 }
@@ -139,6 +144,29 @@ async function inBranches({ session, run, path, line, ...place }: Place, nodes: 
   await Promise.all(workers)
   // Which of them the code around opens itself, and which another one's end.
   line.isUnordered = session.program.attempts.some((each) => each.width !== undefined)
+  return values
+}
+
+/** Those that fail end after the others. */
+async function inBatch({ session, run, path, line, ...place }: Place, nodes: readonly Node[], throws: 'first' | 'all'): Promise<unknown> {
+  const values: unknown[] = []
+  const errors: unknown[] = []
+  let next = 0
+  const worker = async (): Promise<void> => {
+    for (let i = next++; i < nodes.length; i = next++) {
+      const own = new Line(line)
+      try {
+        values[i] = await run.branch(`item${i}`, () => evaluate({ ...place, session, run, path: `${path}.b${i}`, line: own }, nodes[i]!))
+      } catch (error) {
+        errors.push(error)
+      } finally {
+        own.close()
+      }
+    }
+  }
+  await Promise.all(Array.from({ length: Math.min(nodes.length, session.disturbance.width ?? nodes.length) }, worker))
+  line.isUnordered = session.program.attempts.some((each) => each.width !== undefined)
+  if (errors.length > 0) throw throws === 'first' || errors.length === 1 ? errors[0] : new AggregateError(errors, 'several')
   return values
 }
 

@@ -103,6 +103,10 @@ export type Node =
   | { readonly type: 'seq'; readonly nodes: readonly Node[] }
   /** Side by side, each in a branch; how many at once differs from attempt to attempt. */
   | { readonly type: 'branches'; readonly nodes: readonly Node[] }
+  /** The same, where those that fail do not end the others: then the first failure is thrown, or all of them. */
+  | { readonly type: 'batch'; readonly nodes: readonly Node[]; readonly throws: 'first' | 'all' }
+  /** A step whose code fails the first `times` times that it is called, and nobody catches that. */
+  | { readonly type: 'fails'; readonly key: number; readonly times: number }
   /** Requests without tools, side by side in one branch. `system` tells apart reviewers with one prompt. `shuffled`: asked in another order each time. */
   | { readonly type: 'asks'; readonly asks: readonly { readonly prompt: string; readonly system: number }[]; readonly shuffled: boolean }
   /** A loop that asks the model and runs its tools, in one of several ways. */

@@ -93,8 +93,10 @@ function* smallerNodes(node: Node): Iterable<Node> {
       if (node.nodes.length === 1) yield node.nodes[0]!
       for (const nodes of shorterLists(node.nodes, smallerNodes)) if (nodes.length > 0) yield { ...node, nodes }
       break
+    case 'batch':
     case 'seq':
     case 'branches':
+      if (node.type === 'batch' && node.throws === 'all') yield { ...node, throws: 'first' }
       if (node.nodes.length === 1) yield node.nodes[0]!
       for (const nodes of shorterLists(node.nodes, smallerNodes)) if (nodes.length > 0) yield { ...node, nodes }
       break
@@ -139,6 +141,9 @@ function* smallerNodes(node: Node): Iterable<Node> {
       break
     case 'wait':
       if (node.ms > 0) yield { ...node, ms: 0 }
+      break
+    case 'fails':
+      if (node.times > 1) yield { ...node, times: 1 }
       break
     case 'throw':
       break

@@ -98,6 +98,8 @@ export const SMALL: Readonly<Record<string, Program>> = {
   'a call that somebody has to agree to, of a response that the store refuses': program(
     loop('a'), { a: [{ ...turn(gated(call('pay', 'x')), gated(call('look', 'y'), 'deny')), fickle: true }] }, { refuse: [3] },
   ),
+  'a batch of which two fail': program({ type: 'batch', throws: 'first', nodes: [seq(step('charge', { input: 1 }), { type: 'fails', key: 1, times: 1 }), step('tell', { input: 2 }), { type: 'fails', key: 2, times: 1 }] }),
+  'agents side by side of which one fails': program(branches({ type: 'agent', name: 'child', node: seq(step('charge', { input: 1 }), { type: 'fails', key: 1, times: 1 }) }, { type: 'agent', name: 'child', key: 1, node: step('tell') })),
   'a handler that fails twice': program(branches(seq(step('charge'), { type: 'throw', attempts: 2 }), loop('a')), { a: [turn(call('mail', 'x'))] }),
 }
 

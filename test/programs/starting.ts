@@ -30,6 +30,8 @@ function refuseAgain(world: World, session: Session, { spec, finished, excused, 
   // A try that nobody waited for any more came to its end beside this one.
   if (endedAt > claimedAt) return
   if (world.loose || finished < (spec.twins ?? 1) || excused || authorised || isInsideRerun(world, spec.position)) return
+  // The run may have failed with it, and nobody was left to be told.
+  if (spec.breaks && starts.at(-1)?.failed) return
   // One of the results could not be recorded, and comes behind the others now.
   const isReordered = spec.kind === 'model' && world.streamed.has(spec.position.slice(0, spec.position.lastIndexOf('#')))
   if (isReordered && world.program.attempts.some(({ refuse }) => refuse !== undefined)) return
@@ -40,7 +42,9 @@ function refuseAgain(world: World, session: Session, { spec, finished, excused, 
 function refuseRepeated(world: World, session: Session, call: Call): void {
   const { spec, starts, notDone, authorised } = call
   const isUsedUp = world.loose && call.consumed
-  if (starts.every((start) => start.failed || start.undone) || notDone || isUsedUp || authorised || spec.rerunAllowed) return
+  // What was before one that somebody let run is decided.
+  const undecided = starts.slice(Math.max(0, starts.findLastIndex(({ allowed }) => allowed)))
+  if (undecided.every((start) => start.failed || start.undone) || notDone || isUsedUp || authorised || spec.rerunAllowed) return
   if (world.loose && isOneOfMany(world, call)) return
   world.violate('repeated-effect', `${spec.kind} ${spec.position} is started again in attempt ${session.number} without a decision`)
 }

@@ -4,7 +4,8 @@ import { claimed } from './claim.ts'
 import { perform } from './effect.ts'
 import type { Place } from './place.ts'
 import { position } from './position.ts'
-import type { ReadNode, StepNode } from './program.ts'
+import { brokenAt } from './failures.ts'
+import type { Node, ReadNode, StepNode } from './program.ts'
 import { outputOf } from './tools.ts'
 import type { CallSpec } from './call.ts'
 
@@ -56,4 +57,18 @@ export function askStep({ session, run, path, line }: Place, node: StepNode | Re
     if (of === path && answered === (input ?? null) && used === uses) return undefined
     return session.world.allowedAnswers(path).has(of) ? undefined : `answered with ${JSON.stringify(value)}`
   })
+}
+
+/** It fails as it is called until it is mended, and that is no value for the program. */
+export function askFailing({ session, run, path, line }: Place, { key, times }: Node & { readonly type: 'fails' }): Promise<unknown> {
+  const spec: CallSpec = { position: path, kind: 'step', what: 'step breaks', repeatable: false, effect: `step breaks ${key}`, rerunAllowed: session.program.onIncompleteTool === 'rerun', input: undefined, does: 'ok', breaks: true }
+  const work = async (): Promise<unknown> => {
+    const does = session.world.nthTry(`${path} breaks`) <= times ? 'error' : 'ok'
+    try {
+      return await perform({ session, position: position()!, does, key: currentStep()!.idempotencyKey, output: outputOf(path, null), repeatable: false })
+    } catch (error) {
+      throw does === 'error' ? brokenAt(path) : error
+    }
+  }
+  return claimed(session, line, spec, () => run.step('breaks', { key }, work), (value) => ((value as Output).of === path ? undefined : `answered with ${JSON.stringify(value)}`))
 }

@@ -38,6 +38,7 @@ export function toldApart(node: Node, scripts: Program['scripts']): Pick<Program
         const isOther = !isNew(scope, `read ${each.read} `, {}) || !isNew(scope, `step ${each.step.name} `, {})
         return isOther ? { ...each, read: `${each.read} ${number}`, step: { ...each.step, name: `${each.step.name} ${number++}` } } : each
       }
+      case 'batch':
       case 'branches': return { ...each, nodes: each.nodes.map(inBranch) }
       case 'tangled': return { ...each, nodes: each.nodes.map((inner) => told(scope, inner)) }
       case 'agent': return { ...each, node: inBranch(each.node) }

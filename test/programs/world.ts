@@ -5,6 +5,7 @@
 import { judgeDenial } from './approval.ts'
 import { Call, DENIED, isNatural, isAlike, isTwin, type CallSpec, type Start } from './call.ts'
 import type { Program } from './program.ts'
+import { isBroken } from './failures.ts'
 import type { Session } from './session.ts'
 import { judgeStart } from './starting.ts'
 import type { Violation, ViolationKind } from './violation.ts'
@@ -23,6 +24,8 @@ export class World {
   /** By step id as the library tells it, the position. */
   readonly steps = new Map<string, string>()
   readonly #winners = new Map<string, number>()
+  /** How many attempts in a row have failed with what earlier ones had failed with. */
+  #stuck = 0
   readonly #refusedRaces = new Set<string>()
   readonly tries = new Map<string, number>()
   readonly #answers = new Map<string, number>()
@@ -211,12 +214,16 @@ export class World {
     else if (call.spec.twins === undefined) call.finished = 0
   }
 
-  /** The run has failed: what failed beside that, and was handed to nobody, is asked for anew (R4). */
-  fail(session: Session): void {
-    for (const position of session.open.keys()) {
-      const call = this.calls.get(position)
-      if (call && session.ended.has(position) && !call.starts.at(-1)?.returned) call.finished = 0
+  /** The run has failed: asked for anew is what failed it, and what failed beside that and was handed to nobody (R4). */
+  fail(session: Session, error: unknown): void {
+    for (const [position, call] of this.calls) {
+      const last = call.starts.at(-1)
+      const isUnseen = session.open.has(position) && session.ended.has(position) && !last?.returned
+      if (isUnseen) call.finished = 0
     }
+    const isStuck = isBroken(error) && ![...this.calls.values()].some(({ spec, starts }) => spec.breaks && starts.some((start) => start.session === session))
+    this.#stuck = isStuck ? this.#stuck + 1 : 0
+    if (this.#stuck > 2) this.violate('endless', `${session.name} fails as the attempts before it did, and asks for nothing anew`)
   }
 
   /** Other calls whose outcome may answer this one: the same effect, of which its caller was told that nobody knows (R6). */

@@ -63,8 +63,16 @@ export const replay: readonly Mutant[] = [
     rule: 'R4',
     wrong: 'Of several that failed side by side only the first is asked for anew, the others fail the next attempt as they did before.',
     file: 'src/replay/failure.ts',
-    edits: [{ from: 'ticket.deliveredAt === 0 || ', to: '' }],
+    edits: [{ from: 'isUnseen(ticket) || ', to: '' }],
     caughtBy: { file: 'test/failed-run.test.ts', name: 'by Promise.all' },
+  },
+  {
+    name: 'a call that a model is to be told of made again',
+    rule: 'R4',
+    wrong: 'A call that failed beside the failure of the run is made again, although the model that asked for it was about to be told.',
+    file: 'src/replay/failure.ts',
+    edits: [{ from: 'deliveredAt === 0 && !isCalled(id)', to: 'deliveredAt === 0 && (isCalled(id) || id !== MAIN)' }, { from: "import { isCalled } from", to: "import { isCalled, MAIN } from" }],
+    caughtBy: { file: 'test/failed-run.test.ts', name: 'but not a call of a model that is to be told of it' },
   },
   {
     name: 'one failed branch of several',
@@ -79,7 +87,7 @@ export const replay: readonly Mutant[] = [
     rule: 'R4',
     wrong: 'What failed beside the failure of the run is asked for anew, also where its line has gone on behind it.',
     file: 'src/replay/failure.ts',
-    edits: [{ from: "if ((type !== 'error' && type !== 'unknown') || isLeft(ticket)) return false", to: "if ((type !== 'error' && type !== 'unknown') || isLeft(ticket)) return false\n    if (ticket) return true" }, { from: '(ticket.deliveredAt === 0 || (hasEscaped', to: '(ticket.deliveredAt >= 0 || (hasEscaped' }],
+    edits: [{ from: "if ((type !== 'error' && type !== 'unknown') || isLeft(ticket)) return false", to: "if ((type !== 'error' && type !== 'unknown') || isLeft(ticket)) return false\n    if (ticket) return true" }, { from: '(isUnseen(ticket) || (hasEscaped', to: '(ticket.deliveredAt >= 0 || (hasEscaped' }],
     caughtBy: { file: 'test/failed-run.test.ts', name: 'but not one that was caught, and behind which its line went on' },
   },
   {
