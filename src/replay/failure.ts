@@ -71,7 +71,13 @@ export function blamed(branches: readonly Branch[], history: History, now: numbe
     let at = ref.id
     for (let branch: Branch | undefined = within; branch; at = branch.path, branch = branch.parent) {
       const isOwn = branch === within
-      for (const { claim, claimedAt, ref: { id, kind } } of branch.tickets) if (claimedAt > since && follows(claim, at) && (isOwn || kind !== 'agent')) yield id
+      // What comes behind the last that does is found at once, however far that is behind the failure.
+      let last = at
+      for (const { claim, claimedAt, ref: { id, kind } } of branch.tickets) {
+        if (claimedAt <= since || (!isOwn && kind === 'agent') || !(follows(claim, last) || follows(claim, at))) continue
+        last = id
+        yield id
+      }
       if (!isOwn) continue
       for (const child of branches) if (child.parent === branch && child.place !== undefined && child.openedAt > since) yield child.path
     }

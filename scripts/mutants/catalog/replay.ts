@@ -55,7 +55,7 @@ export const replay: readonly Mutant[] = [
     rule: 'R4',
     wrong: 'What the handler did after it had caught the failure answers the next attempt, which takes another way.',
     file: 'src/replay/failure.ts',
-    edits: [{ from: 'if (claimedAt > since && follows(claim, at)', to: 'if (claimedAt > since && !claim && follows(claim, at)' }],
+    edits: [{ from: 'if (claimedAt <= since || ', to: 'if (claimedAt <= since || claim || ' }],
     caughtBy: { file: 'src/replay/machine-failure.test.ts', name: 'everything before the failing step, not the step, and not what was asked for after its error' },
   },
   {
@@ -95,7 +95,7 @@ export const replay: readonly Mutant[] = [
     rule: 'R4',
     wrong: 'An agent that was asked for after another one had failed counts as clean-up: what it has done is asked about.',
     file: 'src/replay/failure.ts',
-    edits: [{ from: "(isOwn || kind !== 'agent')", to: '(isOwn || kind.length > 0)' }],
+    edits: [{ from: "(!isOwn && kind === 'agent')", to: "(!isOwn && kind === 'model')" }],
     caughtBy: { file: 'test/failed-run.test.ts', name: 'of which two fail, one after the other, and the run with the first error: only those are asked for anew, and nobody is asked' },
   },
   {
