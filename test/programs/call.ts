@@ -147,11 +147,14 @@ export const isAlike = (a: CallSpec, b: CallSpec): boolean => a.what !== undefin
 /** What the caller of a call is told that was denied. */
 export const DENIED = '!APPROVAL_DENIED'
 
+/** Whether an outcome is a failure of the run, which is asked for anew (`failures.ts`). */
+export const isOfRun = (outcome: string): boolean => outcome.startsWith('!broken at ') || outcome === '!several'
+
 /** Whether a call came out as it does when nothing disturbs it. */
 export function isNatural({ repeatable, does = 'ok', position, approval }: CallSpec, outcome: string): boolean {
   const isDenied = approval?.needed === true && approval.made === undefined
   if (isDenied || outcome === DENIED) return isDenied && outcome === DENIED
-  if (repeatable || outcome.startsWith('!broken at ') || outcome === '!several') return true
+  if (repeatable || isOfRun(outcome)) return true
   switch (does) {
     case 'ok': return outcome.includes(JSON.stringify(position))
     case 'error': return outcome === '!there is no such thing'

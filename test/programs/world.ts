@@ -3,7 +3,7 @@
  * the program and knows the journal only by what is announced. It lives as long as the run, over all attempts.
  */
 import { judgeDenial } from './approval.ts'
-import { Call, DENIED, isNatural, isAlike, isTwin, type CallSpec, type Start } from './call.ts'
+import { Call, DENIED, isNatural, isAlike, isOfRun, isTwin, type CallSpec, type Start } from './call.ts'
 import type { Program } from './program.ts'
 import { isBroken } from './failures.ts'
 import type { Session } from './session.ts'
@@ -218,7 +218,7 @@ export class World {
   fail(session: Session, error: unknown): void {
     for (const [position, call] of this.calls) {
       const last = call.starts.at(-1)
-      const isUnseen = session.open.has(position) && session.ended.has(position) && !last?.returned
+      const isUnseen = session.open.has(position) && !last?.returned
       if (isUnseen) call.finished = 0
     }
     const isStuck = isBroken(error) && ![...this.calls.values()].some(({ spec, starts }) => spec.breaks && starts.some((start) => start.session === session))
@@ -287,7 +287,7 @@ export class World {
     const { position, twins } = call.spec
     this.log.push(`${session.name} delivers ${position}: ${outcome}`)
     if (session.zombie && this.owner !== session) return
-    if (!this.loose && call.outcome !== undefined && call.outcome !== outcome && !session.isFresh(position) && twins === undefined && !call.excused) {
+    if (!this.loose && call.outcome !== undefined && call.outcome !== outcome && !isOfRun(call.outcome) && !session.isFresh(position) && twins === undefined && !call.excused) {
       this.violate('replayed-otherwise', `${position} was ${call.outcome}, is ${outcome} in attempt ${session.number}`)
     }
     judgeDenial(this, session, call, outcome)
