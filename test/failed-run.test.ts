@@ -3,6 +3,7 @@ import { generateText, stepCountIs, tool } from 'ai'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { createRunner, defineAgent, memoryStore, type Agent, type Run, type RunnerOptions } from '../src/index.ts'
+import { later, mortal } from './support/crash.ts'
 import { testModel } from './support/model.ts'
 
 const quick = { idleMs: 5, replayHoldMs: 20 } satisfies Partial<RunnerOptions>
@@ -63,7 +64,7 @@ async function inPool(size: number, work: (item: number) => Promise<unknown>): P
 }
 
 describe.each(LINES)('a batch, each item in %s', (_, line) => {
-  it.each(POOLS.flatMap(([how, size]) => [[how, 'the first error', size, (errors: unknown[]) => errors[0]], [how, 'all of them', size, (errors: unknown[]) => new AggregateError(errors)]] as const))(
+  it.each(POOLS.flatMap(([how, size]) => [[how, 'the first error', size, (errors: unknown[]) => errors[0]], [how, 'all of them', size, (errors: unknown[]) => new AggregateError(errors)], [how, 'their number', size, (errors: unknown[]) => new Error(`${errors.length} failed`)]] as const))(
     'of which two fail, %s, and the run with %s: only those are asked for anew, and nobody is asked', async (__, ___, size, thrown) => {
       const { outcome, did } = await drivenAgain(defineAgent('a', async (run) => {
         const errors = await inPool(size, (item) => line(run, item))
@@ -137,14 +138,18 @@ describe('the failure that failed the run is asked for anew', () => {
     expect(did).toEqual(['ship'])
   })
 
-  it('only where that can be known: of one in other words it is said which failure answers again, and what to do', async () => {
-    const store = memoryStore()
-    const runner = createRunner({ agents: [wraps((error) => new Error(`order failed: ${error.message}`))], store, ...quick })
-    const error: unknown = await runner.run('a', 1, { runId: 'r' }).catch((thrown: unknown) => thrown)
-    expect(error).toMatchObject({ advice: expect.stringContaining('throw an error that has it as its cause, or drive the run again with resume(id, { redo: "0" })') })
+  const inOtherWords = (error: Error): never => { throw new Error(`order failed: ${error.message}`) }
+  it.each<[string, string, (run: Run) => Promise<unknown>]>([
+    ['the handler', '0', (run) => run.step('ship', broken('ship')).catch(inOtherWords)],
+    ['the handler, behind a clean-up', '0', (run) => run.step('ship', broken('ship')).catch(async (error: Error) => { await run.step('clean', () => 1); inOtherWords(error) })],
+    ['a step that holds it', '0/0', (run) => run.step('order', { idempotent: true }, () => run.step('ship', broken('ship')).catch(inOtherWords))],
+  ])('only where that can be known: of one in other words of %s it is said which failure answers again, and what to do', async (_, step, ask) => {
+    const runner = createRunner({ agents: [defineAgent('a', ask)], store: memoryStore(), ...quick })
+    const advice = expect.stringContaining(`throw an error that has it as its cause, or drive the run again with resume(id, { redo: "${step}" })`)
+    await expect(runner.run('a', 1, { runId: 'r' })).rejects.toMatchObject({ advice })
     isMended = true
-    await expect(runner.resume('r')).rejects.toThrow('order failed')
-    expect(await runner.resume('r', { redo: '0' })).toEqual({ status: 'completed', result: 'ship done' })
+    await expect(runner.resume('r')).rejects.toMatchObject({ advice })
+    expect(await runner.resume('r', { redo: step })).toEqual({ status: 'completed', result: 'ship done' })
   })
 })
 
@@ -161,6 +166,24 @@ describe('what is inside of what failed is kept', () => {
     const { outcome, did } = await drivenAgain(defineAgent('a', ask), { maxResultBytes: 1_000 }, again)
     expect(outcome).toMatchObject({ status: 'completed', result: ['receipt', expect.anything()] })
     expect(did.filter((each) => each !== 'own')).toEqual([])
+  })
+
+  it.each<[string, (run: Run) => Promise<unknown>]>([
+    ['one step', (run) => run.step('order', { idempotent: true }, () => run.step('ship', broken('ship')))],
+    ['one step in another', (run) => run.step('order', { idempotent: true }, () => run.step('part', { idempotent: true }, () => run.step('ship', broken('ship'))))],
+    ['an agent in a step', (run) => run.step('order', { idempotent: true }, () => run.agent(defineAgent('child', (inner) => inner.step('ship', broken('ship'))), 1))],
+  ])('and what failed %s is asked for anew, also where its process was killed behind that', async (_, ask) => {
+    const store = memoryStore()
+    const dying = mortal(store)
+    const died = dying.killAt(/"run-ended"/)
+    const agent = defineAgent('a', ask)
+    void createRunner({ agents: [agent], store: dying.store, ...quick }).run(agent, 1, { runId: 'r' }).catch(() => {})
+    await died
+    const runner = createRunner({ agents: [agent], store, clock: later(), ...quick })
+    isMended = true
+    await expect(runner.resume('r')).rejects.toThrow('ship is closed')
+    expect(await runner.resume('r')).toEqual({ status: 'completed', result: 'ship done' })
+    expect(done).toEqual(['ship', 'ship'])
   })
 
   it('also where something inside failed it, which alone is made again', async () => {
@@ -182,6 +205,31 @@ describe('what followed the failure', () => {
     }), {}, {})
     expect(outcome).toEqual({ status: 'completed', result: 'create done' })
     expect(done).toEqual(['create', 'remove', 'create'])
+  })
+
+  it('in other branches is not taken for what failed, though neither says what it asks: that is made, and those are asked about, each as itself', async () => {
+    const store = memoryStore()
+    const agent = defineAgent('a', async (run) => {
+      const errors = await inPool(1, (item) => run.branch(`item ${item}`, () => run.step('pay', act(item))))
+      if (errors.length > 0) throw errors[0]
+      return 'all done'
+    })
+    const runner = createRunner({ agents: [agent], store, ...quick })
+    await expect(runner.run(agent, 1, { runId: 'r' })).rejects.toThrow('no account 2')
+    isMended = true
+    const asked: string[] = []
+    let outcome = await runner.resume('r')
+    while (outcome.status === 'suspended') {
+      for (const reason of outcome.reasons) {
+        if (reason.type !== 'repeat') throw new Error(reason.message)
+        asked.push(`${reason.step} of ${reason.effects.join()}`)
+        await runner.resolve('r', reason, 'reuse')
+      }
+      outcome = await runner.resume('r')
+    }
+    expect(outcome).toEqual({ status: 'completed', result: 'all done' })
+    expect(asked).toEqual(['b:item%203#0/0~1 of b:item%203#0/0', 'b:item%205#0/0~1 of b:item%205#0/0'])
+    expect(done.slice(5)).toEqual(['pay 2', 'pay 4'])
   })
 
   it('and says nothing of what it asks is not answered, also in a branch beside: it may be about the failure', async () => {

@@ -195,6 +195,8 @@ export interface StepEnded extends At {
   readonly low?: number
   readonly to?: number
   readonly outcome: Outcome
+  /** Ids of the steps inside of it that it failed with. */
+  readonly failedBy?: readonly string[]
   readonly effect?: StepEffect
   readonly input?: Encoded
   readonly config?: string

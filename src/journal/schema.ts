@@ -74,7 +74,7 @@ const ENTRIES: Variants<Entry> = {
   'step-started': { ...request, idempotencyKey: text, presumed: optional(flag) },
   'step-entered': { step, fingerprint: text, after: optional(list(text)), low: optional(position) },
   'step-ended': {
-    ...request, outcome, asked: optional(list(asked)), usage: optional(usage), files: optional(list(file)), tries: count, ms: number,
+    ...request, outcome, failedBy: optional(list(text)), asked: optional(list(asked)), usage: optional(usage), files: optional(list(file)), tries: count, ms: number,
   },
   'config': { digest: text, parts: map(text) },
   'config-changed': { step: text, changed: list(text), config: text },

@@ -58,6 +58,8 @@ export interface Claim {
   readonly isThat?: (after: readonly string[]) => boolean
   /** What had ended by then, in events of the machine, came before it, whoever had asked for it. */
   readonly seen?: number
+  /** Whether who asked for it has given it up, and waits no more. */
+  readonly isGivenUp?: () => boolean
   /** It has effects and is not idempotent. */
   readonly effect?: ClaimedEffect
   /** What it would be if it were none of `idempotent` and `composite`: it may have been, when the journal began. */

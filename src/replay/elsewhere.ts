@@ -7,6 +7,7 @@ import type { Unclaimed } from './unclaimed.ts'
 
 /** Effects that nobody has asked for, and that the call may be: it asks for the very same (a step without input has not said what), or may stand in a step that does. */
 export function elsewhere(unclaimed: Unclaimed, ledger: Ledger, { ref, claim }: Ticket, { name, key, policy, keyOf }: ClaimedEffect, rivals: readonly string[]): readonly Effect[] {
+  if (unclaimed.isDrivenAgain(ref)) return []
   const inTheSameWords = (effect: Effect): boolean => effect.fingerprint === calledWith(claim) || effect.asked === claim.fingerprint
   // Whatever it asked for, it is about the same: its key says so, and it says nothing else.
   const isAny = policy.keyed || (claim.kind === 'step' && key !== '' && !claim.hasInput)

@@ -16,6 +16,8 @@ export interface StepRecord {
   readonly accepted: Set<string>
   readonly prompt: PromptRecord | undefined
   readonly asked: readonly AskedCall[]
+  /** Steps inside of it that it failed with. */
+  readonly failedBy: readonly string[]
   /** Numbers [low, to) of its branch that it overlapped; `to` is Infinity while it has no end. */
   readonly low: number
   readonly to: number
@@ -67,6 +69,7 @@ export class History {
           accepted: new Set(),
           prompt: entry.prompt,
           asked: (ended && entry.asked) || [],
+          failedBy: (ended && entry.failedBy) || [],
           low: entry.low ?? entry.step.slot ?? 0,
           to: ended ? (entry.to ?? (entry.step.slot ?? 0) + 1) : Infinity,
           end: ended ? { seq, outcome: entry.outcome } : undefined,
@@ -76,7 +79,7 @@ export class History {
       }
       case 'step-entered':
         this.#add({
-          ref: entry.step, fingerprint: entry.fingerprint, after: entry.after, config: undefined, accepted: new Set(), prompt: undefined, asked: [],
+          ref: entry.step, fingerprint: entry.fingerprint, after: entry.after, config: undefined, accepted: new Set(), prompt: undefined, asked: [], failedBy: [],
           low: entry.low ?? entry.step.slot ?? 0, to: Infinity, end: undefined, seq,
         })
         break
@@ -151,7 +154,7 @@ export class History {
 
   #reopen(id: string): void {
     const record = this.records.get(id)
-    if (record) this.records.set(id, { ...record, end: undefined })
+    if (record) this.records.set(id, { ...record, end: undefined, failedBy: [] })
   }
 
   #remove(id: string): void {

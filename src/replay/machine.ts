@@ -343,12 +343,13 @@ export class Machine {
     if (outcome?.type === 'error' && outcome.mayHaveHappened) branch.askedInVain(ticket.claim, ticket.occurrence)
     // One without a record counts from now on: what is recorded after it in this drive saw it.
     if (this.#history.isChanged(ticket.ref.id)) branch.changedAt = Math.max(branch.changedAt, Math.min(ticket.seq, this.#history.newest))
-    const { model: _model, ...kept } = ticket.claim
+    const { model: _model, isGivenUp: _isGivenUp, ...kept } = ticket.claim
     ticket.claim = kept
     if (ticket.claim.place.type === 'key') branch.closeKey(keyed(branch.path, typeOf(ticket.claim), ticket.claim.name, ticket.claim.place.key, 0))
   }
 
   #supersedeBlind({ ref, after }: StepRecord, isOthers: boolean): Note {
+    if (!isOthers) this.#unclaimed.driveAgain(ref)
     const why = isOthers ? `is asked for by other code than in the journal: that had asked for ${after?.[0] || 'nothing'} last` : 'follows a result that may be another one now'
     const note: Note = { type: 'superseded', by: 'live-result', step: ref.id, reason: `${ref.kind} "${ref.name}" has no input and ${why}`, ids: [ref.id] }
     this.#supersede(note)

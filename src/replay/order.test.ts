@@ -9,7 +9,7 @@ const record = (id: string, seq: number, branch = ''): StepRecord => ({
   config: undefined,
   accepted: new Set(),
   prompt: undefined,
-  asked: [],
+  asked: [], failedBy: [],
   low: 0,
   to: 1,
   seq, end: { seq, outcome: { type: 'value', value: { json: null } } },

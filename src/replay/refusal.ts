@@ -21,7 +21,8 @@ export const REFUSED = {
 /** What cannot be told apart from what is open beside it is refused before it starts (R1). */
 export function ambiguity(branch: Branch, claim: Claim, slot: number | undefined): Refusal | undefined {
   const open = [...branch.open]
-  const [other] = open.filter((ticket) => !areReAsks(claim, ticket))
+  // What its own caller has cancelled is waited for by nobody: it only is not recorded yet.
+  const [other] = open.filter((ticket) => !areReAsks(claim, ticket) && !ticket.claim.isGivenUp?.())
   if (claim.model && claim.model.tools.length > 0 && other) {
     return { type: 'refuse', code: 'AMBIGUOUS_STEP', message: `a model request that offers tools was made while ${other.ref.kind} "${other.ref.name}" of the same branch is open`, advice: REFUSED.ambiguous }
   }

@@ -18,6 +18,8 @@ export class Unclaimed {
   readonly #ofSteps = new Map<string, Map<string, Effect[]>>()
   /** All turns of these, by name. */
   readonly #turns = new Set<string>()
+  /** By name, the turns of what is driven again: what is asked for there is that, and none of the others. */
+  readonly #again = new Set<string>()
   /** Steps that a record answers together with all that they hold. */
   readonly #whole = new Set<string>()
 
@@ -25,6 +27,7 @@ export class Unclaimed {
     this.#ledger = ledger
     for (const effect of ledger.effects.values()) {
       if (effect.step.kind === 'step') this.#addStep(effect)
+      if (effect.superseded === 'failure') this.driveAgain(effect.step)
       if (effect.superseded) continue
       add(this.#effects, refOf(effect.ref), effect)
       if (effect.step.kind === 'tool') this.#keys.set(effect.ref.name, (this.#keys.get(effect.ref.name) ?? new Set()).add(effect.ref.key))
@@ -42,6 +45,15 @@ export class Unclaimed {
   /** Its own call has not been asked for. */
   has({ step, ref }: Effect): boolean {
     return this.#effects.get(refOf(ref))?.has(step.id) === true
+  }
+
+  /** What was asked for here has failed the run, or follows a result that may be another one: the same code asks for it anew. */
+  driveAgain({ name, id }: StepRef): void {
+    this.#again.add(turnIn(name, turnOf(id)))
+  }
+
+  isDrivenAgain({ name, id }: StepRef): boolean {
+    return this.#again.has(turnIn(name, turnOf(id)))
   }
 
   /** Of an effect, those that happened and that the call may be: by what it asks (where it says that), or because they lie below one of `rivals`. */

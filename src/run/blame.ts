@@ -9,8 +9,6 @@ export class Blame {
   readonly #primitives = new Map<unknown, string>()
   readonly #responses = new Map<string, string>()
   readonly #escaped = new Set<string>()
-  /** By step, those inside of it that it failed with. */
-  readonly #inside = new Map<string, readonly string[]>()
 
   /** The error, or the content of a response, was handed to the caller of the step. */
   remember(error: unknown, step: string): void {
@@ -28,16 +26,9 @@ export class Blame {
     for (const step of this.stepsOf(error)) this.#escaped.add(step)
   }
 
-  /** A step has failed with this error, which its caller has in a record of the step's own. */
-  failed(step: string, error: unknown): void {
-    this.#inside.set(step, this.stepsOf(error))
-  }
-
   /** The steps that the run failed with, and those that failed branches or agents. */
   of(error: unknown): { readonly known: readonly string[]; readonly escaped: ReadonlySet<string> } {
-    const known = new Set(this.stepsOf(error))
-    for (const step of known) for (const inside of this.#inside.get(step) ?? []) known.add(inside)
-    return { known: [...known], escaped: this.#escaped }
+    return { known: this.stepsOf(error), escaped: this.#escaped }
   }
 
   /** Looks through the layers that frameworks and people wrap around an error, or around several: what each of them came from. */

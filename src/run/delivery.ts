@@ -13,6 +13,8 @@ interface Surroundings {
   readonly isOver: () => boolean
   /** Counts work as going on until it settles. */
   readonly track: (work: Promise<void>) => void
+  /** Stops the clocks of the steps around these until what it returns is called: to be held back is no time of theirs. */
+  readonly pause: (tickets: Iterable<Ticket>) => () => void
 }
 
 const NOTHING: GoesOn = { seen: 0 }
@@ -89,7 +91,11 @@ export class Delivery {
       if (clock.now() >= holdUntil) {
         machine.giveUp()
         holdUntil = undefined
-      } else await this.#poked(holdUntil - clock.now())
+      } else {
+        const goOn = this.#around.pause(this.#ends.keys())
+        await this.#poked(holdUntil - clock.now())
+        goOn()
+      }
     }
     this.#isRunning = false
   }

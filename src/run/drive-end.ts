@@ -21,6 +21,8 @@ export type DriveEnd =
 export interface Ended {
   readonly outcome: Outcome
   readonly asked: readonly AskedCall[]
+  /** Steps inside of it that it failed with. */
+  readonly failedBy?: readonly string[]
   /** The error itself, where it is not the step's own but came through it. */
   readonly thrown?: { readonly error: unknown }
 }

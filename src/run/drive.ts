@@ -71,7 +71,7 @@ export class Drive {
     this.machine = new Machine(attempt.history)
     this.signal = anyOf(attempt.signal, this.left)
     this.#delivery = new Delivery({
-      machine: this.machine, clock: attempt.clock, holdMs: attempt.policies.replayHoldMs, isOver: () => this.#over, track: (work) => this.track(work),
+      machine: this.machine, clock: attempt.clock, holdMs: attempt.policies.replayHoldMs, isOver: () => this.#over, track: (work) => this.track(work), pause: (tickets) => this.#pause(tickets),
     })
     if (attempt.signal.aborted) this.end({ type: 'stopped', reason: attempt.signal.reason })
     else attempt.signal.addEventListener('abort', this.#onAbort, { once: true })
@@ -117,7 +117,7 @@ export class Drive {
     }
     this.#disarmIdle()
     const { after, ...here } = context?.drive === this ? followerOf(context, this.goesOn) : {}
-    const verdict = refusedIn(spec.label, context) ?? this.machine.claim({ ...spec.claim, ...here, ...(after && isBlind(spec.claim) && { after }) })
+    const verdict = refusedIn(spec.label, context) ?? this.machine.claim({ ...spec.claim, ...here, ...(after && isBlind(spec.claim) && { after }), ...(asked.signal && givenUpBy(asked.signal)) })
     if (verdict.type === 'refuse') {
       this.#watch()
       return this.refuse(verdict, spec.claim.branch)
@@ -199,11 +199,11 @@ export class Drive {
       this.#told.set(ticket.ref.id, reason.message)
       this.attempt.emit({ type: 'step-waiting', ...ofStep(ticket.ref), reason })
     }
-    const resumes = waiting.isWork ? [] : around(ticket.ref.branch).flatMap((step) => this.#pauses.get(step)?.() ?? [])
+    const resume = waiting.isWork ? () => {} : this.#pause([ticket])
     const drop = (): void => void this.dropIfLeft(ticket, signal)
     const goOn = (): void => {
       signal?.removeEventListener('abort', drop)
-      for (const resume of resumes) resume()
+      resume()
     }
     this.#waiting.set(ticket, { ...waiting, goOn })
     signal?.addEventListener('abort', drop)
@@ -214,6 +214,13 @@ export class Drive {
   /** Waiting for a person never counts as the time of the steps around (R10): `pause` stops the step's clock until what it returns is called. */
   onPause(step: string, pause: () => () => void): void {
     this.#pauses.set(step, pause)
+  }
+
+  /** Of all that is around these, each once. */
+  #pause(tickets: Iterable<Ticket>): () => void {
+    const steps = new Set([...tickets].flatMap(({ ref }) => around(ref.branch)))
+    const resumes = [...steps].flatMap((step) => this.#pauses.get(step)?.() ?? [])
+    return () => { for (const resume of resumes) resume() }
   }
 
   /** The try has ended: what it holds, its caller's messages among it, must not stay as long as the run. */
@@ -319,15 +326,17 @@ export class Drive {
     return new Set([...inside, ...(this.#over ? this.#stuck : [])].flatMap(around))
   }
 
+  /** It has settled, or nobody waits for it any more. */
   #settle(done: Promise<void>): void {
     this.#live.delete(done)
+    this.#hold()
     this.#watch()
   }
 
   /** The handler has returned; steps that it did not wait for may still run (B10). */
   async #quiet(): Promise<void> {
     while (!this.#over && (this.#live.size > 0 || this.#delivery.awaited.length > 0)) {
-      if (this.#live.size > 0) await Promise.race(this.#live.keys())
+      if (this.#live.size > 0) await Promise.race([...this.#live.keys(), this.#held.promise])
       else await this.attempt.clock.idle()
     }
   }
@@ -385,3 +394,6 @@ export class Drive {
     })
   }
 }
+
+/** Made here: it is kept with the claim, and must keep nothing else of its step. */
+const givenUpBy = (signal: AbortSignal): { isGivenUp: () => boolean } => ({ isGivenUp: () => signal.aborted })

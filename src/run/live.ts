@@ -9,7 +9,7 @@ import type { AskedCall, DoubtCause, Outcome, SuspendReason } from '../journal/e
 import { HoldfastError } from '../errors.ts'
 import { execute, type Execution, type TryContext } from '../reliability/index.ts'
 import { calledWith, type Ticket } from '../replay/claim.ts'
-import { turnOf } from '../replay/identity.ts'
+import { isWithin, turnOf } from '../replay/identity.ts'
 import { effectAfter, isNotDone } from './after-error.ts'
 import { answered, isGated, mayBeMade, wasLetRun } from './approval.ts'
 import { inContext } from './current.ts'
@@ -22,7 +22,7 @@ import { readable } from './readable.ts'
 import { reconcile } from './reconcile.ts'
 import { onLate } from './settle.ts'
 import { ofStep, type StepSpec } from './step.ts'
-import { leaveOpenInside, SurroundingsEnded, surroundingsEnded, withDone } from './surroundings.ts'
+import { leaveOpenInside, SurroundingsEnded, surroundingsEnded, withInside } from './surroundings.ts'
 import { never } from './waiting.ts'
 import { dueAt, stillOnItsWay, waitReason } from './wait-reason.ts'
 import { writeAhead, writeUsedUp } from './write-ahead.ts'
@@ -248,7 +248,7 @@ async function finish(drive: Drive, ticket: Ticket, spec: StepSpec, execution: E
   if (execution.type === 'ok') {
     await leaveOpenInside(drive, ticket, spec)
     const described = spec.describe?.(execution.value)
-    const ended = { outcome: stored(spec, execution.value, ticket.ref.id, attempt.secrets, (error) => withDone(drive, ticket, spec, error)), asked: described?.asked ?? [] }
+    const ended = { outcome: stored(spec, execution.value, ticket.ref.id, attempt.secrets, (error) => withInside(drive, ticket, spec, error)), asked: described?.asked ?? [] }
     return record(drive, ticket, spec, ended, { tries, ms, ...(described?.usage && { usage: described.usage }), ...(described?.files && { files: described.files }) })
   }
   if (execution.type === 'wait') {
@@ -281,7 +281,7 @@ async function finish(drive: Drive, ticket: Ticket, spec: StepSpec, execution: E
     return record(drive, ticket, spec, { outcome: unknown(cause, error), asked: [] }, { tries, ms })
   }
   const isCut = isTimeout || execution.ending === 'cancelled'
-  const thrown = open.length > 0 ? unknownOutcome(spec, messageOf(execution.error), ticket.ref.id, execution.error, open) : isCut ? withDone(drive, ticket, spec, execution.error) : execution.error
+  const thrown = open.length > 0 ? unknownOutcome(spec, messageOf(execution.error), ticket.ref.id, execution.error, open) : isCut ? withInside(drive, ticket, spec, execution.error) : execution.error
   const error = spec.failure?.(thrown, tries, notTriedAgain(execution, again)) ?? thrown
   // An agent has only its inner steps: they replay, and fail it again where they failed it. The error is theirs.
   if (ticket.ref.kind === 'agent') {
@@ -293,9 +293,9 @@ async function finish(drive: Drive, ticket: Ticket, spec: StepSpec, execution: E
     attempt.notRecorded('NOT_RECORDED', `${spec.label} could not be tried again in the time of the run`, ticket.ref.id)
     return drive.ended(ticket, { outcome: failed(error), asked: [] }, undefined)
   }
-  if (spec.hasInside) drive.blame.failed(ticket.ref.id, execution.error)
   const outcome = failed(error)
-  return record(drive, ticket, spec, { outcome: isOneCall(ticket, spec) && doubtAfter(drive, ticket, spec, execution, isTimeout) ? { ...outcome, mayHaveHappened: true } : outcome, asked: [] }, { tries, ms })
+  const failedBy = spec.hasInside ? drive.blame.stepsOf(execution.error).filter((step) => isWithin(step, ticket.ref.id)) : []
+  return record(drive, ticket, spec, { outcome: isOneCall(ticket, spec) && doubtAfter(drive, ticket, spec, execution, isTimeout) ? { ...outcome, mayHaveHappened: true } : outcome, failedBy, asked: [] }, { tries, ms })
 }
 
 /** Who asks for the same again means the same call: a model in the same words, a handler under the same key. A step of the handler at another turn is another intention. */

@@ -42,6 +42,7 @@ export async function record(
     ...afterOf(ticket),
     ...lastOverlapOf(ticket),
     outcome: end.outcome,
+    ...(end.failedBy && end.failedBy.length > 0 && { failedBy: end.failedBy }),
     ...effectOf(spec.claim),
     ...modelParts(spec),
     ...(end.asked.length > 0 && { asked: end.asked }),

@@ -1,4 +1,6 @@
 /** What a step stands in. Who no longer waits for that waits for nothing inside of it (R12). */
+import { isUnknown } from '../effects/doubt.ts'
+import type { Effect } from '../effects/ledger.ts'
 import { HoldfastError } from '../errors.ts'
 import type { Ticket } from '../replay/claim.ts'
 import { isWithin } from '../replay/identity.ts'
@@ -43,14 +45,20 @@ export async function leaveOpenInside({ attempt, openEffects }: Drive, ticket: T
   return inside.map(({ label, ref }) => `${label} (${ref.id})`)
 }
 
-/** The error of a step that was cut, or whose result is lost: what was done inside of it is done, and who asks for the step again has to know. */
-export function withDone({ attempt }: Drive, { ref: { id } }: Ticket, spec: StepSpec, error: unknown): unknown {
+/** The error of a step that was cut, or whose result is lost: what was done inside of it, or may have been, stays so, and who asks for the step again has to know. */
+export function withInside({ attempt }: Drive, { ref: { id } }: Ticket, spec: StepSpec, error: unknown): unknown {
   const { history } = attempt
-  const inside = spec.hasInside && !spec.claim.effect ? [...history.recordsBelow(id)].filter((step) => step !== id) : []
-  const done = inside.flatMap((step) => history.ledger.effects.get(step) ?? []).filter(({ state }) => state === 'completed').map(({ step }) => `${step.kind} "${step.name}" (${step.id})`)
-  if (done.length === 0) return error
-  const what = `${messageOf(error)}. Inside of it ${done.join(' and ')} ${done.length === 1 ? 'was' : 'were'} done: do not repeat ${done.length === 1 ? 'it' : 'them'}`
-  return new HoldfastError(HoldfastError.isInstance(error) ? error.code : 'STEP_FAILED', what, { runId: attempt.runId, step: id, ...(error instanceof Error && { cause: error }) })
+  const inside = spec.hasInside && !spec.claim.effect ? [...history.recordsBelow(id)].filter((step) => step !== id).flatMap((step) => history.ledger.effects.get(step) ?? []) : []
+  const named = (effects: readonly Effect[]): string => effects.map(({ step }) => `${step.kind} "${step.name}" (${step.id})`).join(' and ')
+  const [done, doubtful] = [inside.filter(({ state }) => state === 'completed'), inside.filter((effect) => isUnknown(effect, () => false))]
+  if (done.length + doubtful.length === 0) return error
+  const what = [
+    ...(done.length > 0 ? [`${named(done)} ${done.length === 1 ? 'was' : 'were'} done`] : []),
+    ...(doubtful.length > 0 ? [`nobody knows whether ${named(doubtful)} took effect`] : []),
+  ].join(', and ')
+  return new HoldfastError(HoldfastError.isInstance(error) ? error.code : 'STEP_FAILED', `${messageOf(error)}. Inside of it ${what}: do not repeat ${done.length + doubtful.length === 1 ? 'it' : 'them'}`, {
+    runId: attempt.runId, step: id, ...(error instanceof Error && { cause: error }),
+  })
 }
 
 /** Nobody waits for the step any more: that its code was not called is no outcome of it. */

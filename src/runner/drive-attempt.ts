@@ -165,7 +165,7 @@ async function fail(opened: OpenAttempt, drive: Drive, error: unknown): Promise<
   const superseded = failures.map((failure): NewEntry => (
     { type: 'superseded', by: 'failure', reason: known.includes(failure.step) ? 'the run failed with its error' : 'it failed beside what the run failed with', ...failure }))
   if (reached) return failWith(opened, limitReached(attempt.runId, reached, { cause: error }), superseded)
-  return failWith(opened, error, superseded, known.length === 0 ? left : undefined)
+  return failWith(opened, error, superseded, left)
 }
 
 /** `left`: a step that failed before, whose failure answers again: nobody knows whether the run failed because of it. */

@@ -89,7 +89,7 @@ export const cut: readonly Mutant[] = [
     rule: 'R12',
     wrong: 'Who asks for a composite tool that was cut again is not told that what is inside of it was done.',
     file: 'src/run/surroundings.ts',
-    edits: [{ from: 'if (done.length === 0) return error', to: 'if (done.length >= 0) return error' }],
+    edits: [{ from: 'if (done.length + doubtful.length === 0) return error', to: 'if (done.length + doubtful.length >= 0) return error' }],
     caughtBy: { file: 'test/cut.test.ts', name: 'is told of where the tool is cut behind it' },
   },
 ]

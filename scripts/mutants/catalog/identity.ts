@@ -224,4 +224,12 @@ export const identity: readonly Mutant[] = [
     edits: [{ from: 'const refused = ambiguity(branch, claim, slot)\n    if (refused) return refused\n    if (slot !== undefined)', to: 'const refused = ambiguity(branch, claim, slot)\n    if (refused && slot !== undefined) branch.claimSlot(slot)\n    if (refused) return refused\n    if (slot !== undefined)' }],
     caughtBy: { file: 'src/replay/machine-overlap.test.ts', name: 'a refused claim takes no number' },
   },
+  {
+    name: 'cancelled, and in the way',
+    rule: 'R1',
+    wrong: 'A loop is refused beside a tool that its caller has cancelled, as long as the record of that is not written.',
+    file: 'src/replay/refusal.ts',
+    edits: [{ from: ' && !ticket.claim.isGivenUp?.()', to: '' }],
+    caughtBy: { file: 'test/given-up.test.ts', name: 'is followed by the next one, while the record of the tool is still written: streamText' },
+  },
 ]

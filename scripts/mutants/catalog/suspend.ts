@@ -109,4 +109,20 @@ export const suspend: readonly Mutant[] = [
     edits: [{ from: "if (drive.isCutOff(ticket)) return attempt.signal.aborted ? leftOpen(drive, ticket, spec, 'cancelled') : undefined", to: '' }],
     caughtBy: { file: 'test/driven-again.test.ts', name: 'where the time limit of the loop that was left runs out then' },
   },
+  {
+    name: 'a run that has its result waits for nobody',
+    rule: 'R10',
+    wrong: 'A run whose handler has returned never ends where the line of work that still waited gives up.',
+    file: 'src/run/drive.ts',
+    edits: [{ from: '[...this.#live.keys(), this.#held.promise]', to: 'this.#live.keys()' }],
+    caughtBy: { file: 'test/given-up.test.ts', name: 'ends when the line of work that still waits for somebody to agree gives up' },
+  },
+  {
+    name: 'held back, and cut for it',
+    rule: 'R12',
+    wrong: 'That an answer is held back for an older one of another branch counts as time of the step around.',
+    file: 'src/run/delivery.ts',
+    edits: [{ from: 'this.#around.pause(this.#ends.keys())', to: 'this.#around.pause([])' }],
+    caughtBy: { file: 'test/given-up.test.ts', name: 'a step is not cut while its answers are held back for older ones of another branch' },
+  },
 ]
