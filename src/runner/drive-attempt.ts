@@ -163,7 +163,7 @@ async function fail(opened: OpenAttempt, drive: Drive, error: unknown): Promise<
   const { known, escaped } = drive.blame.of(error)
   const { failures, left } = drive.machine.blamed({ known, escaped })
   const superseded = failures.map((failure): NewEntry => (
-    { type: 'superseded', by: 'failure', reason: known.includes(failure.step) ? 'the run failed with its error' : 'it failed beside what the run failed with', ...failure }))
+    { type: 'superseded', by: 'failure', reason: known.includes(failure.step) ? 'the run failed with its error' : 'it had failed when the run did', ...failure }))
   if (reached) return failWith(opened, limitReached(attempt.runId, reached, { cause: error }), superseded)
   return failWith(opened, error, superseded, left)
 }

@@ -46,8 +46,8 @@ export const approval: readonly Mutant[] = [
     name: 'a denial forgotten',
     rule: 'R10',
     wrong: 'A run that failed with a denial asks about the same call again when it is driven again.',
-    file: 'src/runner/drive-attempt.ts',
-    edits: [{ from: ' || (step !== undefined && attempt.history.approvals.isDenied(step))', to: '' }],
+    file: 'src/replay/failure.ts',
+    edits: [{ from: ' || history.approvals.isDenied(id)', to: '' }],
     caughtBy: { file: 'test/approvals-resumed.test.ts', name: 'keeps it when it is driven again: what somebody did not agree to is not asked about again' },
   },
   {

@@ -62,8 +62,8 @@ export const decisions: readonly Mutant[] = [
     name: 'what was left at that asked about for ever',
     rule: 'R6',
     wrong: 'A step that somebody skipped, and whose error failed the run, is asked about again on each attempt.',
-    file: 'src/runner/drive-attempt.ts',
-    edits: [{ from: 'step === undefined || isLeft ? []', to: 'step === undefined ? []' }],
+    file: 'src/replay/failure.ts',
+    edits: [{ from: "(outcome?.type === 'unknown' && outcome.cause === 'skipped') || ", to: '' }],
     caughtBy: { file: 'test/left-at-that.test.ts', name: 'fails the run with an error that says what to do, each time, and is not asked about again' },
   },
   {

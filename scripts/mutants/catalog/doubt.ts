@@ -111,7 +111,7 @@ export const doubt: readonly Mutant[] = [
     rule: 'R6',
     wrong: 'A call that completed counts as failed because its result cannot be stored.',
     file: 'src/run/outcome.ts',
-    edits: [{ from: 'return spec.claim.effect ? notStored(spec, error, step) : failed(error)', to: 'return failed(error)' }],
+    edits: [{ from: 'return spec.claim.effect ? notStored(spec, error, step) : failed(told(error))', to: 'return failed(told(error))' }],
     caughtBy: { file: 'test/doubt.test.ts', name: 'is told to the model as a success without a result, and never run again' },
   },
   {
