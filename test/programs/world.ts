@@ -24,7 +24,7 @@ export class World {
   /** By step id as the library tells it, the position. */
   readonly steps = new Map<string, string>()
   readonly #winners = new Map<string, number>()
-  /** How many attempts in a row have failed with what earlier ones had failed with. */
+  /** How many attempts have failed since something that fails was asked for anew. */
   #stuck = 0
   readonly #refusedRaces = new Set<string>()
   readonly tries = new Map<string, number>()
@@ -108,6 +108,7 @@ export class World {
     const call = this.calls.get(position)!
     session.live.add(position)
     session.unrecorded.delete(position)
+    if (call.spec.breaks) this.#stuck = 0
     this.log.push(`${session.name} starts ${position}`)
     const allowed = call.authorised || call.notDone || call.spec.rerunAllowed === true
     judgeStart(this, session, call, key)
@@ -221,8 +222,7 @@ export class World {
       const isUnseen = session.open.has(position) && !last?.returned
       if (isUnseen) call.finished = 0
     }
-    const isStuck = isBroken(error) && ![...this.calls.values()].some(({ spec, starts }) => spec.breaks && starts.some((start) => start.session === session))
-    this.#stuck = isStuck ? this.#stuck + 1 : 0
+    if (isBroken(error)) this.#stuck++
     if (this.#stuck > 2) this.violate('endless', `${session.name} fails as the attempts before it did, and asks for nothing anew`)
   }
 
