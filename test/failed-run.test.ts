@@ -242,3 +242,18 @@ describe('what followed the failure', () => {
     expect(done).toEqual(['pay', 'mail: failed', 'pay'])
   })
 })
+
+it.each<[string, (run: Run) => Promise<unknown>]>([
+  ['in a branch', (run) => run.branch('b', () => run.step('charge', { input: 7 }, broken('charge')))],
+  ['under a key', (run) => run.step('charge', { key: 'k', input: 7 }, broken('charge'))],
+  ['without an input, in a branch', (run) => run.branch('b', () => run.step('charge', broken('charge')))],
+])('what failed its run, and was then done by other code %s, is asked about by the code that it failed in', async (how, elsewhere) => {
+  const store = memoryStore()
+  const charge = how.startsWith('without') ? (run: Run) => run.step('charge', broken('charge')) : (run: Run) => run.step('charge', { input: 7 }, broken('charge'))
+  const runs = (code: (run: Run) => Promise<unknown>) => createRunner({ agents: [defineAgent('a', code)], store, ...quick })
+  await expect(runs(charge).run('a', 1, { runId: 'r' })).rejects.toThrow('charge is closed')
+  isMended = true
+  await expect(runs(async (run) => { await elsewhere(run); throw new Error('later') }).resume('r')).rejects.toThrow('later')
+  expect(await runs(charge).resume('r')).toMatchObject({ status: 'suspended', reasons: [{ type: 'repeat', tool: 'charge' }] })
+  expect(done).toEqual(['charge', 'charge'])
+})

@@ -97,3 +97,41 @@ it('a step is not cut while its answers are held back for older ones of another 
   await clock.advance(60_000)
   expect(await during(clock, createRunner({ ...options, store }).resume('r'), { stepMs: 5 })).toMatchObject({ status: 'completed', result: ['not cut', undefined] })
 })
+
+describe('agents and composite tools that wait for one another outside of steps', () => {
+  /** One at a time. */
+  const lock = () => {
+    let last: Promise<unknown> = Promise.resolve()
+    return <T>(fn: () => Promise<T>): Promise<T> => {
+      const next = last.then(fn, fn)
+      last = next.catch(() => {})
+      return next
+    }
+  }
+  const lines: [string, (run: Run, work: (run: Run, i: number) => Promise<unknown>) => Promise<unknown>][] = [
+    ['agents', (run, work) => Promise.all([1, 2].map((i) => run.agent(defineAgent('child', (inner, at: number) => work(inner, at)), i, { key: i })))],
+    ['composite tools', async (run, work) => {
+      const model = testModel((turn) => (turn === 0 ? { calls: [1, 2].map((i) => ({ id: `c${i}`, tool: 'desk', input: { order: i } })) } : { text: 'done' }))
+      const desk = tool({ inputSchema: order, execute: ({ order: i }) => work(run, i) })
+      return (await generateText({ model: run.model(model), tools: run.tools({ desk }, { desk: { composite: true } }), prompt: 'x', stopWhen: stepCountIs(3) })).steps[0]!.toolResults.map(({ output }) => output)
+    }],
+  ]
+  it.each(lines)('suspend together where the one that goes first has to wait for somebody: %s', async (_, inLines) => {
+    const paid: number[] = []
+    const agent = defineAgent('a', async (run) => {
+      const one = lock()
+      return inLines(run, (_run, i) => one(async () => {
+        const { pay } = durableTools({ pay: { execute: async ({ order: at }: { order: number }) => (paid.push(at), `paid ${at}`) } }, { pay: { approval: true } })
+        return (pay.execute as (input: unknown, call: object) => Promise<unknown>)({ order: i }, { toolCallId: `p${i}`, messages: [] })
+      }))
+    })
+    const runner = createRunner({ agents: [agent], store: memoryStore(), idleMs: 20 })
+    let outcome = await runner.run(agent, 1, { runId: 'r' })
+    for (let i = 0; i < 2 && outcome.status === 'suspended'; i++) {
+      expect(outcome.reasons).toMatchObject([{ type: 'approval' }])
+      outcome = (await runner.approve('r', outcome.reasons[0] as never, { resume: true }))!
+    }
+    expect(outcome).toEqual({ status: 'completed', result: ['paid 1', 'paid 2'] })
+    expect(paid).toEqual([1, 2])
+  })
+})

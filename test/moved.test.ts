@@ -49,6 +49,26 @@ describe('the very same call at another place', () => {
     expect(warned).toEqual([])
   })
 
+  it('is given what that gave once, also where two are asked about at the same time', async () => {
+    let orders = ['a']
+    let key = ''
+    const charged: string[] = []
+    const fail = failingOnce()
+    const { agent, runner } = scene(async (run) => {
+      const receipts = await Promise.all(orders.map((order) => run.branch(`${key}${order}`, () => run.step('charge', () => (charged.push(order), `receipt of ${order}`)))))
+      fail()
+      return receipts
+    })
+    await expect(runner.run(agent, 1, { runId: 'r' })).rejects.toThrow(/later/)
+    orders = ['a', 'b']
+    key = 'order-'
+    expect(await runner.resume('r')).toMatchObject({ status: 'suspended', reasons: [{ effects: ['b:a#0/0'] }, { effects: ['b:a#0/0'] }] })
+    await runner.resolve('r', 'b:order-a#0/0', 'reuse')
+    await expect(runner.resolve('r', 'b:order-b#0/0', 'reuse')).rejects.toMatchObject({ code: 'NOTHING_TO_RESOLVE', message: expect.stringContaining('is given to step "b:order-a#0/0" already') })
+    expect(await runner.resume('r')).toEqual({ status: 'completed', result: ['receipt of a', 'receipt of b'] })
+    expect(charged).toEqual(['a', 'b'])
+  })
+
   it('goes on without one, where the other is asked for in its own place', async () => {
     const paid: string[] = []
     const fail = failingOnce()

@@ -39,6 +39,8 @@ export interface Effect {
   toldIn: number
   /** No record of it answers any more: the program or what came before it is another one (`divergence`), or it failed its run, which is driven again (`failure`). */
   superseded: 'divergence' | 'failure' | undefined
+  /** Where in the journal its run has failed with it; -1: it has not. */
+  failedSeq: number
   /** It was answered for: a decision or an answer used it up. */
   consumed: boolean
   /** A call of other arguments was let past it: it stands in the way of the very same one only. */
@@ -190,6 +192,7 @@ export class Ledger {
           if (entry.by !== 'failure') effect.superseded = 'divergence'
           if (before) continue
           effect.superseded ??= 'failure'
+          if (entry.by === 'failure') effect.failedSeq = seq
           // Used up by its own call, while its record answered: nobody was asked about making it once more. Where another call has, that stands for it.
           if (this.#givenAway.get(turnOf(id))?.has(effect)) continue
           effect.consumed = effect.passed = false
@@ -254,6 +257,7 @@ export class Ledger {
       told: 'nothing',
       toldIn: -1,
       superseded: undefined,
+      failedSeq: -1,
       consumed: false,
       passed: false,
     }

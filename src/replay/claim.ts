@@ -79,6 +79,9 @@ export const calledWith = ({ effect, fingerprint }: Claim): string => effect?.ca
 export const effectOf = ({ effect }: Claim): { effect?: StepEffect } =>
   effect ? { effect: { name: effect.name, key: effect.key, ...(effect.called !== undefined && { called: effect.called }) } } : {}
 
+/** Its code does nothing but ask for steps: an agent, or a composite tool. It can be left at any time, and entered again. */
+export const isHolder = ({ kind, former }: Claim): boolean => kind === 'agent' || (kind === 'tool' && former !== undefined && former.policy.repeatable !== true)
+
 /** It says nothing of what it asks: it is told by its turn alone. */
 export const isBlind = (claim: Claim): boolean => !claim.hasInput && claim.place.type !== 'key'
 

@@ -6,8 +6,11 @@ import type { History } from './history.ts'
 import type { Unclaimed } from './unclaimed.ts'
 
 /** Effects that nobody has asked for, and that the call may be: it asks for the very same (a step without input has not said what), or may stand in a step that does. */
-export function elsewhere(unclaimed: Unclaimed, ledger: Ledger, { ref, claim }: Ticket, { name, key, policy, keyOf }: ClaimedEffect, rivals: readonly string[]): readonly Effect[] {
-  if (unclaimed.isDrivenAgain(ref)) return []
+export function elsewhere(unclaimed: Unclaimed, ledger: Ledger, ticket: Ticket, effect: ClaimedEffect, rivals: readonly string[]): readonly Effect[] {
+  return candidates(unclaimed, ledger, ticket, effect, rivals).filter((each) => unclaimed.mayBe(ticket.ref, each))
+}
+
+function candidates(unclaimed: Unclaimed, ledger: Ledger, { ref, claim }: Ticket, { name, key, policy, keyOf }: ClaimedEffect, rivals: readonly string[]): readonly Effect[] {
   const inTheSameWords = (effect: Effect): boolean => effect.fingerprint === calledWith(claim) || effect.asked === claim.fingerprint
   // Whatever it asked for, it is about the same: its key says so, and it says nothing else.
   const isAny = policy.keyed || (claim.kind === 'step' && key !== '' && !claim.hasInput)

@@ -349,7 +349,7 @@ export class Machine {
   }
 
   #supersedeBlind({ ref, after }: StepRecord, isOthers: boolean): Note {
-    if (!isOthers) this.#unclaimed.driveAgain(ref)
+    if (!isOthers) this.#unclaimed.driveAgain(ref, this.#history.newest)
     const why = isOthers ? `is asked for by other code than in the journal: that had asked for ${after?.[0] || 'nothing'} last` : 'follows a result that may be another one now'
     const note: Note = { type: 'superseded', by: 'live-result', step: ref.id, reason: `${ref.kind} "${ref.name}" has no input and ${why}`, ids: [ref.id] }
     this.#supersede(note)

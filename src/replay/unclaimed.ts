@@ -18,8 +18,8 @@ export class Unclaimed {
   readonly #ofSteps = new Map<string, Map<string, Effect[]>>()
   /** All turns of these, by name. */
   readonly #turns = new Set<string>()
-  /** By name, the turns of what is driven again: what is asked for there is that, and none of the others. */
-  readonly #again = new Set<string>()
+  /** By name, the turns of what is driven again, with the position at which that was found: what is asked for there is that, and nothing that was done elsewhere by then. */
+  readonly #again = new Map<string, number>()
   /** Steps that a record answers together with all that they hold. */
   readonly #whole = new Set<string>()
 
@@ -27,7 +27,7 @@ export class Unclaimed {
     this.#ledger = ledger
     for (const effect of ledger.effects.values()) {
       if (effect.step.kind === 'step') this.#addStep(effect)
-      if (effect.superseded === 'failure') this.driveAgain(effect.step)
+      if (effect.failedSeq >= 0) this.driveAgain(effect.step, effect.failedSeq)
       if (effect.superseded) continue
       add(this.#effects, refOf(effect.ref), effect)
       if (effect.step.kind === 'tool') this.#keys.set(effect.ref.name, (this.#keys.get(effect.ref.name) ?? new Set()).add(effect.ref.key))
@@ -48,12 +48,13 @@ export class Unclaimed {
   }
 
   /** What was asked for here has failed the run, or follows a result that may be another one: the same code asks for it anew. */
-  driveAgain({ name, id }: StepRef): void {
-    this.#again.add(turnIn(name, turnOf(id)))
+  driveAgain({ name, id }: StepRef, since: number): void {
+    this.#again.set(turnIn(name, turnOf(id)), since)
   }
 
-  isDrivenAgain({ name, id }: StepRef): boolean {
-    return this.#again.has(turnIn(name, turnOf(id)))
+  /** Whether it was done after the call at this turn had failed, or was replaced: that call may be it. */
+  mayBe({ name, id }: StepRef, { startedSeq }: Effect): boolean {
+    return startedSeq > (this.#again.get(turnIn(name, turnOf(id))) ?? -1)
   }
 
   /** Of an effect, those that happened and that the call may be: by what it asks (where it says that), or because they lie below one of `rivals`. */
@@ -73,11 +74,12 @@ export class Unclaimed {
    * `asksTheSame` is told whether one stands in its branch.
    */
   otherwiseKeyed({ name, key }: EffectRef, { id, branch }: StepRef, asksTheSame: (effect: Effect, isHere: boolean) => boolean): Effect[] {
-    // It stood here before, under the same key or none: the others are others.
-    if (this.#turns.has(turnIn(name, turnOf(id)))) return []
+    // It stood here before, under the same key or none: the others are others, but for what was done after it had failed.
+    const here = turnIn(name, turnOf(id))
+    const since = this.#turns.has(here) ? (this.#again.get(here) ?? Infinity) : -1
     const turn = turnOf(branch)
     return [...(this.#ofSteps.get(name)?.values() ?? [])].flat().filter((effect) =>
-      (effect.ref.key === '') !== (key === '') && asksTheSame(effect, turnOf(effect.step.branch) === turn)
+      effect.startedSeq > since && (effect.ref.key === '') !== (key === '') && asksTheSame(effect, turnOf(effect.step.branch) === turn)
       && (isDone(effect) || (!effect.consumed && (isInDoubt(effect, () => false) || wouldBeRepeated(effect)))) && !this.#isHeld(effect.step.id))
   }
 

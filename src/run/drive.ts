@@ -7,7 +7,7 @@ import type { Consumption } from '../effects/guard.ts'
 import { decode } from '../journal/codec.ts'
 import type { RetryAfterReason, SuspendReason } from '../journal/entry.ts'
 import { HoldfastError } from '../errors.ts'
-import { isBlind, type Note, type Ticket } from '../replay/claim.ts'
+import { isBlind, isHolder, type Note, type Ticket } from '../replay/claim.ts'
 import { around, isWithin, MAIN } from '../replay/identity.ts'
 import { Machine } from '../replay/machine.ts'
 import type { Refusal } from '../replay/refusal.ts'
@@ -314,16 +314,17 @@ export class Drive {
 
   readonly #onAbort = (): void => this.end({ type: 'stopped', reason: this.attempt.signal.reason })
 
-  /** What can go on by itself: neither a step that waits, nor one that is held up. */
+  /** What can go on by itself: neither a step that waits, nor one that is held up, nor one that only holds others, which are what goes on in it. */
   #running(): Promise<void>[] {
     const held = this.#heldUp()
-    return [...this.#live].flatMap(([done, ticket]) => (ticket && (this.#waiting.has(ticket) || held.has(ticket.ref.id)) ? [] : [done]))
+    return [...this.#live].flatMap(([done, ticket]) => (ticket && (this.#waiting.has(ticket) || held.has(ticket.ref.id) || isHolder(ticket.claim)) ? [] : [done]))
   }
 
-  /** Steps around one that waits or, after the end, around one whose result is not handed out any more. */
+  /** Steps around one that waits or, after the end, around one whose result is not handed out any more, and those that only hold others. */
   #heldUp(): Set<string> {
     const inside = [...this.#waiting.keys(), ...(this.#over ? this.#delivery.awaited : [])].map(({ ref }) => ref.branch)
-    return new Set([...inside, ...(this.#over ? this.#stuck : [])].flatMap(around))
+    const holders = this.#over ? [...this.#live.values()].flatMap((ticket) => (ticket && isHolder(ticket.claim) ? [ticket.ref.id] : [])) : []
+    return new Set([...inside, ...(this.#over ? this.#stuck : []), ...holders].flatMap(around))
   }
 
   /** It has settled, or nobody waits for it any more. */

@@ -76,7 +76,8 @@ export async function record(
       if (isRun || end.outcome.type !== 'error') told = { outcome: failed(error), asked: [] }
     } else {
       const message = `${spec.label} ended, but the store refused its record: ${messageOf(error)}`
-      // Its outcome cannot be made durable, so it cannot be announced; its `started` stands, and with it the doubt.
+      // Its outcome cannot be made durable, so it cannot be announced; its `started` stands, and with it the doubt: unless the inbox takes what is known of it.
+      if (effect && ok && isRun && !isOfRecord(error)) attempt.options.onLateMessage({ type: 'late-result', step: ref.id, settlement: { type: 'completed', outcome: withinRecord(drive, spec, end.outcome, ref.id) } })
       if (effect) return drive.hold(ticket, { type: 'not-recorded', step: ref.id, message }, isOfRecord(error) ? NOT_BY_ITSELF : null)
       attempt.notRecorded('NOT_RECORDED', message, ref.id)
       if (ref.kind === 'model') drive.unrecordedResponses.add(ref.id)

@@ -1,4 +1,5 @@
 /** From a run id to an attempt that may drive it: found or created, checked, and owned (R7, R9). */
+import { sleep } from '../core/clock.ts'
 import { HoldfastError } from '../errors.ts'
 import { START, link, unlink, type Placed, type Tip } from '../journal/chain.ts'
 import { decode, within, type Encoded } from '../journal/codec.ts'
@@ -163,7 +164,7 @@ async function begin(store: Store, options: ResolvedOptions, request: Request, f
     onLateMessage: (message) => {
       // Nobody waits for it any more; whoever resumes finds it. A run that its caller stopped goes on when somebody wants it to.
       const wakes = late.attempt?.isCancelled !== true
-      store.send(runId, { question: null, body: writeMessage(runId, message, options.secrets), wakes, now: options.clock.now() }).catch(() => {})
+      void sendLate(store, options, runId, writeMessage(runId, message, options.secrets), wakes)
     },
   })
   late.attempt = attempt
@@ -180,6 +181,21 @@ async function begin(store: Store, options: ResolvedOptions, request: Request, f
   const inbox = new Inbox(store, attempt, entries)
   const taken = await inbox.take()
   return { attempt, agent, input: created.input, writer, lease, inbox, taken, drainMs: options.drainMs }
+}
+
+/** How long a store that refuses a late result is waited for before it is asked again, ms: nobody else knows of it. */
+const LATE_RETRIES_MS = [1_000, 5_000, 30_000]
+
+async function sendLate(store: Store, { clock }: ResolvedOptions, runId: string, body: string, wakes: boolean): Promise<void> {
+  for (const waitMs of [...LATE_RETRIES_MS, undefined]) {
+    try {
+      await store.send(runId, { question: null, body, wakes, now: clock.now() })
+      return
+    } catch {
+      if (waitMs === undefined) return
+      await sleep(clock, waitMs)
+    }
+  }
 }
 
 /** The entries with the values of secrets, as the run sees them. @throws HoldfastError `SECRET_MISSING`. */

@@ -50,6 +50,7 @@ export async function decide(store: Store, runId: string, asked: string | Waitin
   if (again !== undefined) throw new HoldfastError('NOTHING_TO_RESOLVE', `step "${again}" of run "${runId}" has been started again since that was asked`, { runId, step, advice })
   const decision = decisionOf(input, question, { runId, step, now, sizes, secrets })
   await refuseSettled(store, row, step, question, entries)
+  if (decision.type === 'reuse' && decision.of !== undefined) await refuseGiven(store, row, step, decision.of, history, entries)
   const message: Message = { type: 'decision', step, effect: question.effect, fingerprint: question.fingerprint, since: asOf ?? row.lastSeq, decision }
   // A run that waits with it again has met something that was not there when that was decided.
   const waitsAgain = effectReasons(entries).some((reason) => reason.step === step)
@@ -68,6 +69,14 @@ async function refuseSettled(store: Store, row: RunRow, step: string, { effects 
     if (message.type !== 'late-result' || (message.step !== step && !effects.includes(message.step))) continue
     throw new HoldfastError('NOTHING_TO_RESOLVE', `step "${message.step}" of run "${runId}" has come to its end meanwhile`, { runId, step, advice: 'Resume the run: it goes on with what came of it' })
   }
+}
+
+/** What an earlier call gave is given once: somebody may have decided so for another call that waits, and that is not carried out yet. */
+async function refuseGiven(store: Store, row: RunRow, step: string, of: string, history: History, entries: readonly Placed[]): Promise<void> {
+  const taken = history.ledger.decisions.filter(({ consumed }) => !consumed)
+  const sent = (await readInbox(store, row, newestTaken(entries))).map((each) => readMessage(row.runId, each)).filter((message) => message.type === 'decision')
+  const other = [...taken, ...sent].find(({ step: at, decision }) => at !== step && decision.type === 'reuse' && decision.of === of)
+  if (other) throw new HoldfastError('NOTHING_TO_RESOLVE', `what step "${of}" of run "${row.runId}" gave is given to step "${other.step}" already`, { runId: row.runId, step, advice: 'Resume the run: what is left of its questions is asked anew then' })
 }
 
 const resolvedAlready = (runId: string, step: string): HoldfastError =>

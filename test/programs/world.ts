@@ -253,7 +253,7 @@ export class World {
     this.log.push(`${session.name} race ${path} won by ${winner}`)
     if (before !== undefined && before !== winner) {
       // Where a record was refused, or had to run again, another one may win: then what follows is another program.
-      const isLuck = this.loose || this.#refusedRaces.has(path) || [...session.excused].some((each) => each.startsWith(`${path}.`))
+      const isLuck = this.loose || this.#refusedRaces.has(path) || [...this.rerun].some((each) => each.startsWith(`${path}.`))
       if (isLuck) this.loose = true
       else this.violate('race-changed', `${path} was won by ${before}, in attempt ${session.number} by ${winner}`)
     }

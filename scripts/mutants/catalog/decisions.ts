@@ -130,4 +130,12 @@ export const decisions: readonly Mutant[] = [
     edits: [{ from: '    if (this.#doubts.get(ref.id) === cause) return\n', to: '' }],
     caughtBy: { file: 'test/doubt.test.ts', name: 'is told once an attempt, however much goes on beside it' },
   },
+  {
+    name: 'one receipt for two',
+    rule: 'R6',
+    wrong: 'What an earlier call gave is given to two calls that wait at the same time.',
+    file: 'src/runner/resolve.ts',
+    edits: [{ from: 'await refuseGiven(store', to: 'if (row.lastSeq < 0) await refuseGiven(store' }],
+    caughtBy: { file: 'test/moved.test.ts', name: 'is given what that gave once, also where two are asked about at the same time' },
+  },
 ]

@@ -179,4 +179,20 @@ export const doubt: readonly Mutant[] = [
     edits: [{ from: "if (asked.ending !== 'deadline') beginsAnew(attempt, asking)", to: '' }],
     caughtBy: { file: 'test/reconcile.test.ts', name: 'is asked with all of its tries by who resumes the run after it was not to be reached' },
   },
+  {
+    name: 'known, and forgotten',
+    rule: 'R6',
+    wrong: 'A result whose record the store refused once is a doubt, though its process knows it.',
+    file: 'src/run/record.ts',
+    edits: [{ from: 'if (effect && ok && isRun && !isOfRecord(error)) attempt', to: 'if (effect && ok && !isRun && !isOfRecord(error)) attempt' }],
+    caughtBy: { file: 'test/refused-records.test.ts', name: 'the result whose record the store refused once is told by the inbox: nobody is asked' },
+  },
+  {
+    name: 'a late result sent once',
+    rule: 'R6',
+    wrong: 'A late result that the store refuses once is dropped.',
+    file: 'src/runner/open.ts',
+    edits: [{ from: 'if (waitMs === undefined) return\n', to: 'return\n' }],
+    caughtBy: { file: 'test/refused-records.test.ts', name: 'the late result that the store refused once is sent again' },
+  },
 ]

@@ -111,8 +111,16 @@ export const replay: readonly Mutant[] = [
     rule: 'R5',
     wrong: 'A step that failed its run and says nothing of what it asks is asked about when it is driven again: it may be what was done in another branch.',
     file: 'src/replay/elsewhere.ts',
-    edits: [{ from: 'if (unclaimed.isDrivenAgain(ref)) return []', to: '' }],
+    edits: [{ from: '.filter((each) => unclaimed.mayBe(ticket.ref, each))', to: '' }],
     caughtBy: { file: 'test/failed-run.test.ts', name: 'in other branches is not taken for what failed, though neither says what it asks: that is made, and those are asked about, each as itself' },
+  },
+  {
+    name: 'failed here, done there since',
+    rule: 'R5',
+    wrong: 'What failed its run, and was then done at another place, is made again where it had failed.',
+    file: 'src/replay/unclaimed.ts',
+    edits: [{ from: 'return startedSeq > (this.#again.get(', to: 'return startedSeq > 1e9 * (this.#again.get(' }],
+    caughtBy: { file: 'test/failed-run.test.ts', name: 'what failed its run, and was then done by other code in a branch, is asked about by the code that it failed in' },
   },
   {
     name: 'agents behind a failure superseded',

@@ -125,4 +125,12 @@ export const suspend: readonly Mutant[] = [
     edits: [{ from: 'this.#around.pause(this.#ends.keys())', to: 'this.#around.pause([])' }],
     caughtBy: { file: 'test/given-up.test.ts', name: 'a step is not cut while its answers are held back for older ones of another branch' },
   },
+  {
+    name: 'what only holds others goes on for ever',
+    rule: 'R10',
+    wrong: 'An agent or a composite tool whose code waits for another one outside of steps keeps its run from being suspended, and the answer from being taken in.',
+    file: 'src/run/drive.ts',
+    edits: [{ from: ' || isHolder(ticket.claim)) ? [] : [done]', to: ') ? [] : [done]' }],
+    caughtBy: { file: 'test/given-up.test.ts', name: 'suspend together where the one that goes first has to wait for somebody: agents' },
+  },
 ]
