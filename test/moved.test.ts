@@ -198,3 +198,42 @@ describe('a doubt that an earlier attempt left behind', () => {
     expect(skipped.calls).toHaveLength(1)
   })
 })
+
+describe('a call that somebody let run at another place', () => {
+  it.each<[string, boolean, boolean]>([['killed', true, false], ['killed, and let run there too', true, true], ['reset', false, false], ['reset, and let run there too', false, true]])(
+    'is named where the code is as it was before, and asks again for the one in doubt: %s', async (_, isKilled, isLetRun) => {
+      const store = memoryStore()
+      const charged: string[] = []
+      let is: 'before' | 'moved' | 'rolled back' = 'before'
+      const charge = (run: Run) => run.step('charge', { input: 7 }, async () => {
+        if (is === 'before' && isKilled) await new Promise(() => {})
+        if (is === 'before') throw Object.assign(new Error('reset'), { code: 'ECONNRESET' })
+        charged.push(is)
+        return `receipt, ${is}`
+      })
+      const agent = defineAgent('a', async (run) => {
+        if (is !== 'moved') return charge(run)
+        await run.branch('b', () => charge(run))
+        throw new Error('later')
+      })
+      const dying = mortal(store)
+      const died = dying.killAt(/"step-started"/, 'after')
+      const first = createRunner({ agents: [agent], store: isKilled ? dying.store : store, ...quick }).run(agent, 1, { runId: 'r' })
+      await (isKilled ? died : expect(first).rejects.toMatchObject({ code: 'OUTCOME_UNKNOWN' }))
+      const runner = createRunner({ agents: [agent], store, clock: later(), ...quick })
+      const waits = await runner.resume('r')
+      if (waits.status !== 'suspended') throw new Error('it is in doubt')
+      if (isLetRun) await runner.resolve('r', waits.reasons[0] as never, 'rerun')
+      is = 'moved'
+      const moved = await runner.resume('r')
+      if (moved.status !== 'suspended') throw new Error('it is in doubt')
+      await runner.resolve('r', moved.reasons[0] as never, 'rerun')
+      await expect(runner.resume('r')).rejects.toThrow('later')
+      is = 'rolled back'
+      const back = await runner.resume('r')
+      expect(back).toMatchObject({ status: 'suspended', reasons: [{ type: 'repeat', effects: expect.arrayContaining([expect.stringContaining('b:b#0/')]), choices: expect.arrayContaining(['reuse']) }] })
+      if (back.status === 'suspended') await runner.resolve('r', back.reasons[0] as never, 'reuse')
+      expect(await runner.resume('r')).toEqual({ status: 'completed', result: 'receipt, moved' })
+      expect(charged).toEqual(['moved'])
+    })
+})

@@ -87,13 +87,18 @@ function judge(ledger: Ledger, call: GuardedCall, context: GuardContext): GuardV
   const own = ledger.effects.get(call.step)
   if (own && own.state !== 'not-done') {
     const decided = decisionAbout(ledger, call.step, deciding)
-    if (decided && holdsFor(decided, own)) {
+    // Somebody has let another call pass in its place: what that did would be done again, and who decided about this one before has not known of it.
+    const taker = takerOf(ledger, own)
+    const isOlder = taker !== undefined && decided !== undefined && decided.since < Math.max(taker.startedSeq, taker.settledSeq)
+    if (decided && !isOlder && holdsFor(decided, own)) {
       decisions.push(decided.inbox)
       // What it is answered with becomes its outcome; that nobody knows stands as before.
       if (decided.decision.type !== 'rerun') return carryOut(decided, consumes)
       passes = decided.since
     } else if (own.outcome) {
       return { type: 'answer', outcome: own.outcome, consumes }
+    } else if (taker && isUnknown(own, context.isRunning) && !call.policy.allowRepeat) {
+      return { type: 'wait', why: taker.state === 'completed' ? 'repeat' : 'in-doubt', effects: [taker, own] }
     } else if (isUnknown(own, context.isRunning)) {
       if (call.policy.onIncomplete === 'skip') return { type: 'skip', consumes }
       if (call.policy.onIncomplete === 'reconcile' && !context.asked.has(own.step.id)) return { type: 'reconcile', effect: own }
@@ -184,8 +189,10 @@ function blockersOf(ledger: Ledger, call: GuardedCall, context: GuardContext): E
   const isLeft = ({ step, ref, fingerprint }: Effect): boolean =>
     !call.policy.keyed && turnOf(step.id) === turnOf(call.step) && sameEffect(ref, call.ref) && fingerprint === call.fingerprint
   const away = ledger.givenAway(call.step).filter(isLeft)
-  return [...new Set([...ledger.standing(call.ref), ...context.elsewhere, ...away])].filter((effect) => {
+  const takers = away.flatMap((effect) => (isUnknown(effect, context.isRunning) ? (takerOf(ledger, effect) ?? []) : []))
+  return [...new Set([...ledger.standing(call.ref), ...context.elsewhere, ...away, ...takers])].filter((effect) => {
     if (effect.step.id === call.step || (context.taken.effects.has(effect.step.id) && !isLeft(effect))) return false
+    if (takers.includes(effect)) return !call.policy.allowRepeat
     if (away.includes(effect)) return isUnknown(effect, context.isRunning) ? call.policy.allowRepeat !== true : wouldBeRepeated(effect) && !call.policy.allowRepeat
     if (effect.passed && effect.fingerprint !== call.fingerprint && !call.policy.keyed) return false
     // Its own call has come back and runs again, by a decision or its policy, before this call or after it: two that were
@@ -196,6 +203,12 @@ function blockersOf(ledger: Ledger, call: GuardedCall, context: GuardContext): E
     if (wouldBeRepeated(effect)) return effect.superseded ? !call.policy.allowRepeat : call.policy.keyed || !areOfOneResponse(effect.step.id, call.step)
     return !call.policy.allowRepeat && (context.elsewhere.includes(effect) || (isUntold(effect) && context.isUnclaimed(effect.step.id)))
   })
+}
+
+/** The call that was made in place of one in doubt, at another turn, or may have been. */
+function takerOf(ledger: Ledger, { takenBy }: Effect): Effect | undefined {
+  const taker = takenBy === undefined ? undefined : ledger.effects.get(takenBy)
+  return taker && (taker.state === 'completed' || isUnknown(taker, () => false)) ? taker : undefined
 }
 
 function isSettledByItsCall(ledger: Ledger, effect: Effect, policy: EffectPolicy): boolean {

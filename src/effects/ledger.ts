@@ -39,6 +39,8 @@ export interface Effect {
   toldIn: number
   /** No record of it answers any more: the program or what came before it is another one (`divergence`), or it failed its run, which is driven again (`failure`). */
   superseded: 'divergence' | 'failure' | undefined
+  /** The call at another turn that a decision let pass in its place. */
+  takenBy: string | undefined
   /** Where in the journal its run has failed with it; -1: it has not. */
   failedSeq: number
   /** It was answered for: a decision or an answer used it up. */
@@ -212,7 +214,9 @@ export class Ledger {
           if (!effect) continue
           effect.consumed = true
           this.#track(effect)
-          this.#giveAway(effect, turnOf(step) !== turnOf(entry.step))
+          const isAway = turnOf(step) !== turnOf(entry.step)
+          if (isAway) effect.takenBy = entry.step
+          this.#giveAway(effect, isAway)
         }
         for (const step of entry.passed ?? []) {
           const effect = this.effects.get(step)
@@ -258,6 +262,7 @@ export class Ledger {
       toldIn: -1,
       superseded: undefined,
       failedSeq: -1,
+      takenBy: undefined,
       consumed: false,
       passed: false,
     }

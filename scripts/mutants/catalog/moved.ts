@@ -219,4 +219,12 @@ export const moved: readonly Mutant[] = [
     edits: [{ from: 'this.#branches.get(path)?.parent !== branch)', to: '!this.#branches.has(path))' }],
     caughtBy: { file: 'test/nested.test.ts', name: 'is another step, and is not answered with what the first try was told' },
   },
+  {
+    name: 'let run elsewhere, and forgotten',
+    rule: 'R6',
+    wrong: 'Of a call in doubt in whose place another one was let run, it is not said that this one was made: by the old code it is made again.',
+    file: 'src/effects/guard.ts',
+    edits: [{ from: "const taker = takenBy === undefined ? undefined :", to: "const taker = takenBy === undefined || takenBy !== '' ? undefined :" }],
+    caughtBy: { file: 'test/moved.test.ts', name: 'is named where the code is as it was before, and asks again for the one in doubt: killed' },
+  },
 ]
