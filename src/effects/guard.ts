@@ -88,7 +88,7 @@ function judge(ledger: Ledger, call: GuardedCall, context: GuardContext): GuardV
   if (own && own.state !== 'not-done') {
     const decided = decisionAbout(ledger, call.step, deciding)
     // Somebody has let another call pass in its place: what that did would be done again, and who decided about this one before has not known of it.
-    const taker = takerOf(ledger, own)
+    const taker = takerOf(ledger, own, context)
     const isOlder = taker !== undefined && decided !== undefined && decided.since < Math.max(taker.startedSeq, taker.settledSeq)
     if (decided && !isOlder && holdsFor(decided, own)) {
       decisions.push(decided.inbox)
@@ -189,16 +189,16 @@ function blockersOf(ledger: Ledger, call: GuardedCall, context: GuardContext): E
   const isLeft = ({ step, ref, fingerprint }: Effect): boolean =>
     !call.policy.keyed && turnOf(step.id) === turnOf(call.step) && sameEffect(ref, call.ref) && fingerprint === call.fingerprint
   const away = ledger.givenAway(call.step).filter(isLeft)
-  const takers = away.flatMap((effect) => (isUnknown(effect, context.isRunning) ? (takerOf(ledger, effect) ?? []) : []))
+  const takers = away.flatMap((effect) => (isUnknown(effect, context.isRunning) ? (takerOf(ledger, effect, context) ?? []) : []))
   return [...new Set([...ledger.standing(call.ref), ...context.elsewhere, ...away, ...takers])].filter((effect) => {
     if (effect.step.id === call.step || (context.taken.effects.has(effect.step.id) && !isLeft(effect))) return false
-    if (takers.includes(effect)) return !call.policy.allowRepeat
     if (away.includes(effect)) return isUnknown(effect, context.isRunning) ? call.policy.allowRepeat !== true : wouldBeRepeated(effect) && !call.policy.allowRepeat
     if (effect.passed && effect.fingerprint !== call.fingerprint && !call.policy.keyed) return false
     // Its own call has come back and runs again, by a decision or its policy, before this call or after it: two that were
     // interrupted side by side must not wait for each other.
     if (isExpected(effect) && !context.isUnclaimed(effect.step.id) && isSettledByItsCall(ledger, effect, call.policy)) return false
     if (isInDoubt(effect, context.isRunning)) return !(effect.superseded && call.policy.allowRepeat === true)
+    if (takers.includes(effect)) return !call.policy.allowRepeat
     // What a response asked for beside it is no answer to what came of it.
     if (wouldBeRepeated(effect)) return effect.superseded ? !call.policy.allowRepeat : call.policy.keyed || !areOfOneResponse(effect.step.id, call.step)
     return !call.policy.allowRepeat && (context.elsewhere.includes(effect) || (isUntold(effect) && context.isUnclaimed(effect.step.id)))
@@ -206,9 +206,9 @@ function blockersOf(ledger: Ledger, call: GuardedCall, context: GuardContext): E
 }
 
 /** The call that was made in place of one in doubt, at another turn, or may have been. */
-function takerOf(ledger: Ledger, { takenBy }: Effect): Effect | undefined {
+function takerOf(ledger: Ledger, { takenBy }: Effect, { isRunning }: GuardContext): Effect | undefined {
   const taker = takenBy === undefined ? undefined : ledger.effects.get(takenBy)
-  return taker && (taker.state === 'completed' || isUnknown(taker, () => false)) ? taker : undefined
+  return taker && (taker.state === 'completed' || isUnknown(taker, isRunning)) ? taker : undefined
 }
 
 function isSettledByItsCall(ledger: Ledger, effect: Effect, policy: EffectPolicy): boolean {

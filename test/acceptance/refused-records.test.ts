@@ -125,13 +125,26 @@ describe('a record that the store refuses (C17)', () => {
     expect(await runner.resume('r')).toEqual({ status: 'completed', result: 1 })
   })
 
-  it('after a step with effects: its result is not used, and on resume it is in doubt, not repeated', async () => {
+  it('after a step with effects: its result is not used, and is told by the inbox: on resume nobody is asked', async () => {
     let paid = 0
     const { state, runner, agent } = scene(/"step-ended"/, async (run) => run.step('pay', () => ++paid))
     expect(await runner.run(agent, {}, { runId: 'r' })).toMatchObject({ status: 'suspended', reasons: [{ type: 'not-recorded', step: '0', message: expect.stringMatching(/"pay" ended, but the store refused its record/) }] })
     state.refuse = undefined
-    expect(await runner.resume('r')).toMatchObject({ status: 'suspended', reasons: [{ type: 'in-doubt', step: '0' }] })
-    expect(await runner.resolve('r', '0', { result: 1 }, { resume: true })).toEqual({ status: 'completed', result: 1 })
+    expect(await runner.resume('r')).toEqual({ status: 'completed', result: 1 })
+    expect(paid).toBe(1)
+  })
+
+  it('after a step with effects, where the inbox refuses it too: its result is not used, and on resume it is in doubt, not repeated', async () => {
+    let paid = 0
+    const clock = manualClock(1_000_000)
+    const { state, runner, agent } = scene(/"step-ended"/, async (run) => run.step('pay', () => ++paid), { clock })
+    const send = state.store.send
+    state.store.send = () => Promise.reject(new Error('no space left'))
+    expect(await during(clock, runner.run(agent, {}, { runId: 'r' }))).toMatchObject({ status: 'suspended', reasons: [{ type: 'not-recorded', step: '0', message: expect.stringMatching(/"pay" ended, but the store refused its record/) }] })
+    state.refuse = undefined
+    state.store.send = send
+    expect(await during(clock, runner.resume('r'))).toMatchObject({ status: 'suspended', reasons: [{ type: 'in-doubt', step: '0' }] })
+    expect(await during(clock, runner.resolve('r', '0', { result: 1 }, { resume: true }))).toEqual({ status: 'completed', result: 1 })
     expect(paid).toBe(1)
   })
 
