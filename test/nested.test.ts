@@ -118,6 +118,17 @@ describe('a doubt inside a composite tool', () => {
     expect(payments.toSorted()).toEqual(['a', 'b'])
   })
 
+  it('suspends the run also where an idempotent step is around it', async () => {
+    let calls = 0
+    const agent = defineAgent('a', (run) => run.step('outer', { idempotent: true }, () => {
+      const pay = (): Promise<string> => run.step('pay', { key: 'k' }, () => { calls++; throw Object.assign(new Error('reset'), { code: 'ECONNRESET' }) })
+      return pay().catch(pay)
+    }))
+    const runner = createRunner({ agents: [agent], store: memoryStore(), ...quick })
+    expect(await runner.run(agent, {}, { runId: 'r' })).toMatchObject({ status: 'suspended', reasons: [{ type: 'in-doubt', tool: 'pay' }] })
+    expect(calls).toBe(1)
+  })
+
   it('does not count as the time of the tool around it (R10)', async () => {
     const clock = manualClock(1_000_000)
     const { agent } = deskOf('async', { timeoutMs: 1_000 })

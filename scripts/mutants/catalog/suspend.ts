@@ -16,10 +16,10 @@ export const suspend: readonly Mutant[] = [
   {
     name: 'held open by what stands around it',
     rule: 'R10',
-    wrong: 'A tool whose inner step waits counts as at work, so the run never suspends.',
+    wrong: 'An idempotent step whose inner step waits counts as at work, so the run never suspends.',
     file: 'src/run/drive.ts',
     edits: [{ from: '[...this.#waiting.keys(), ...(this.#over', to: '[...(this.#over' }],
-    caughtBy: { file: 'test/nested.test.ts', name: 'suspends the run, although the tool around it is open, and goes on inside after the decision' },
+    caughtBy: { file: 'test/nested.test.ts', name: 'suspends the run also where an idempotent step is around it' },
   },
   {
     name: 'waiting counts as tool time',
