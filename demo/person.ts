@@ -2,17 +2,15 @@
 import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import type { SuspendReason } from '../src/index.ts'
+import type { EffectReason, SuspendReason } from '../src/index.ts'
 import type { Services } from './services.ts'
 import { effects } from './ticket.ts'
 
-export type Doubt = SuspendReason & { readonly type: 'in-doubt' | 'repeat' }
-
-export const doubtsIn = (reasons: readonly SuspendReason[]): Doubt[] =>
-  reasons.filter((reason): reason is Doubt => reason.type === 'in-doubt' || reason.type === 'repeat')
+export const doubtsIn = (reasons: readonly SuspendReason[]): EffectReason[] =>
+  reasons.filter((reason): reason is EffectReason => reason.type === 'in-doubt' || reason.type === 'repeat')
 
 /** The receipt that the service has for the call; null: it did nothing. */
-export async function lookInto(doubt: Doubt, services: Services): Promise<unknown> {
+export async function lookInto(doubt: EffectReason, services: Services): Promise<unknown> {
   const effect = effects.find(({ name }) => name === doubt.tool)
   if (!effect) throw new Error(`${doubt.tool} is in doubt, which has no effects`)
   return services.find(effect.path)

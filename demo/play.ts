@@ -7,7 +7,8 @@ import { KillPlan } from './kill-plan.ts'
 import type { LedgerView } from './ledger.ts'
 import { Narrator } from './narrator.ts'
 import type { Options } from './options.ts'
-import { doubtsIn, holdfast, lookInto, resolveArguments, typed, type Doubt } from './person.ts'
+import type { EffectReason } from '../src/index.ts'
+import { doubtsIn, holdfast, lookInto, resolveArguments, typed } from './person.ts'
 import { servicesAt } from './services.ts'
 import { startStage, type Stage } from './stage.ts'
 import { eachExactlyOnce, printTable, type Verdict } from './table.ts'
@@ -48,7 +49,7 @@ export async function play(options: Options, terminal: Terminal, children: Child
 }
 
 /** `--refuse`: the run waits, without a process, until somebody has said what became of the calls in doubt. */
-async function leaveToPerson(doubts: readonly Doubt[], stage: Stage, storePath: string, terminal: Terminal): Promise<void> {
+async function leaveToPerson(doubts: readonly EffectReason[], stage: Stage, storePath: string, terminal: Terminal): Promise<void> {
   const services = servicesAt(stage.world.url)
   for (const doubt of doubts) {
     terminal.line('suspended', doubt.message, 'wait')

@@ -1,6 +1,7 @@
 /** One case of the named points: a process is killed at the point, others drive the run to its end, and what the world saw is judged. */
 import { isDeepStrictEqual } from 'node:util'
 import { HoldfastError, type DecisionInput, type SuspendReason } from '../../src/index.ts'
+import { isEffectReason } from '../../src/journal/suspend-reason.ts'
 import { BY_HAND, expectedOf, type Expected, type Question } from './expected.ts'
 import type { Grounds } from './grounds.ts'
 import { killsAgain, momentOf, type Point } from './points.ts'
@@ -95,7 +96,7 @@ function differences(expected: Expected, seen: Seen): string[] {
 }
 
 const questionOf = (reason: SuspendReason): Question =>
-  reason.type === 'in-doubt' || reason.type === 'repeat'
+  isEffectReason(reason)
     ? { type: reason.type, step: reason.step, effects: reason.effects }
     : { type: 'in-doubt', step: `${reason.type}: ${reason.message}`, effects: [] }
 
@@ -103,7 +104,7 @@ type Resolve = (step: string, decision: DecisionInput) => Promise<unknown>
 
 /** A person decides. What has no result cannot be used again: that is tried first where the step is in doubt, and must be refused. */
 async function answer(reason: SuspendReason, policy: Policy, resolve: Resolve): Promise<string[]> {
-  if (reason.type !== 'in-doubt' && reason.type !== 'repeat') return []
+  if (!isEffectReason(reason)) return []
   if (reason.type === 'repeat') {
     await resolve(reason.step, 'reuse')
     return []

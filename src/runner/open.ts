@@ -1,5 +1,4 @@
 /** From a run id to an attempt that may drive it: found or created, checked, and owned (R7, R9). */
-import { sleep } from '../core/clock.ts'
 import { HoldfastError } from '../errors.ts'
 import { START, link, unlink, type Placed, type Tip } from '../journal/chain.ts'
 import { decode, within, type Encoded } from '../journal/codec.ts'
@@ -12,6 +11,7 @@ import { unsealed, type Secrets } from '../journal/secrets.ts'
 import type { RunRow, Store } from '../journal/store.ts'
 import { Writer, type NewEntry } from '../journal/writer.ts'
 import { redoFrom, type Redo } from '../replay/redo.ts'
+import { classifyError, DEFAULT_RETRY, execute, type ResolvedRetry } from '../reliability/index.ts'
 import { History } from '../replay/history.ts'
 import { Attempt } from '../run/attempt.ts'
 import { Budget } from '../run/budget.ts'
@@ -164,7 +164,10 @@ async function begin(store: Store, options: ResolvedOptions, request: Request, f
     onLateMessage: (message) => {
       // Nobody waits for it any more; whoever resumes finds it. A run that its caller stopped goes on when somebody wants it to.
       const wakes = late.attempt?.isCancelled !== true
-      void sendLate(store, options, runId, writeMessage(runId, message, options.secrets), wakes)
+      const body = writeMessage(runId, message, options.secrets)
+      void execute(() => store.send(runId, { question: null, body, wakes, now: options.clock.now() }), {
+        retry: LATE_RETRY, signal: new AbortController().signal, clock: options.clock, random: options.random, label: 'a late result',
+      })
     },
   })
   late.attempt = attempt
@@ -183,20 +186,8 @@ async function begin(store: Store, options: ResolvedOptions, request: Request, f
   return { attempt, agent, input: created.input, writer, lease, inbox, taken, drainMs: options.drainMs }
 }
 
-/** How long a store that refuses a late result is waited for before it is asked again, ms: nobody else knows of it. */
-const LATE_RETRIES_MS = [1_000, 5_000, 30_000]
-
-async function sendLate(store: Store, { clock }: ResolvedOptions, runId: string, body: string, wakes: boolean): Promise<void> {
-  for (const waitMs of [...LATE_RETRIES_MS, undefined]) {
-    try {
-      await store.send(runId, { question: null, body, wakes, now: clock.now() })
-      return
-    } catch {
-      if (waitMs === undefined) return
-      await sleep(clock, waitMs)
-    }
-  }
-}
+/** A store that refuses a late result is asked again, whatever it says: nobody else knows of it. */
+const LATE_RETRY: ResolvedRetry = { ...DEFAULT_RETRY, onLongWait: 'fail', classify: (error, context) => ({ ...classifyError(error, context), retryable: true }) }
 
 /** The entries with the values of secrets, as the run sees them. @throws HoldfastError `SECRET_MISSING`. */
 export const whole = (runId: string, entries: readonly Placed[], secrets: Secrets | undefined): Placed[] =>

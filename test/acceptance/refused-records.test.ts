@@ -3,6 +3,7 @@ import { generateText, isStepCount, streamText, tool, type ToolSet } from 'ai'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { createRunner, defineAgent, memoryStore, type Run, type RunEvent, type RunnerOptions, type ToolPolicy } from '../../src/index.ts'
+import { sleep } from '../../src/core/clock.ts'
 import { manualClock } from '../../src/testing/index.ts'
 import { failingOnce } from '../support/failing-once.ts'
 import { testModel } from '../support/model.ts'
@@ -145,6 +146,24 @@ describe('a record that the store refuses (C17)', () => {
     state.store.send = send
     expect(await during(clock, runner.resume('r'))).toMatchObject({ status: 'suspended', reasons: [{ type: 'in-doubt', step: '0' }] })
     expect(await during(clock, runner.resolve('r', '0', { result: 1 }, { resume: true }))).toEqual({ status: 'completed', result: 1 })
+    expect(paid).toBe(1)
+  })
+
+  it('of a late result is sent again', async () => {
+    const clock = manualClock(1_000_000)
+    let paid = 0
+    const { state, runner, agent } = scene(/^$/, (run) => {
+      const pay = (): Promise<string> => run.step('pay', { key: 'k', timeoutMs: 100 }, () => (paid++, sleep(clock, 1_000).then(() => 'receipt')))
+      return pay().catch(pay)
+    }, { clock })
+    const send = state.store.send
+    state.store.send = () => {
+      state.store.send = send
+      return Promise.reject(new Error('no space left'))
+    }
+    expect(await during(clock, runner.run(agent, {}, { runId: 'r' }))).toMatchObject({ status: 'suspended', reasons: [{ type: 'in-doubt' }] })
+    for (let passed = 0; passed < 3; passed++) await clock.advance(1_000)
+    expect(await during(clock, runner.resume('r'))).toEqual({ status: 'completed', result: 'receipt' })
     expect(paid).toBe(1)
   })
 

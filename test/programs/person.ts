@@ -1,13 +1,10 @@
 /** Whoever answers for a run that waits: decides at random, knowing what the outside world knows. */
 import { HoldfastError, type DecisionInput, type Runner, type SuspendReason } from '../../src/index.ts'
+import { isEffectReason, type EffectReason } from '../../src/journal/suspend-reason.ts'
 import { answerQuestion, isApproval } from './approver.ts'
 import { outputOf } from './tools.ts'
 import type { Session } from './session.ts'
 import { isAlike, type Call } from './call.ts'
-
-type Question = SuspendReason & { readonly type: 'in-doubt' | 'repeat' }
-
-const isQuestion = (reason: SuspendReason): reason is Question => reason.type === 'in-doubt' || reason.type === 'repeat'
 
 export interface Asked {
   readonly runner: Runner
@@ -26,7 +23,7 @@ export interface Asked {
 export async function settle(asked: Asked): Promise<void> {
   const { runner, runId, session, reasons, random, all, late } = asked
   for (const reason of reasons.filter(isApproval)) if (all || random() >= 0.3) await answerQuestion(asked, reason)
-  const questions = reasons.filter(isQuestion)
+  const questions = reasons.filter(isEffectReason)
   const refused: string[] = []
   let settled = 0
   for (const question of questions) {
@@ -68,7 +65,7 @@ export async function settle(asked: Asked): Promise<void> {
 /** What a person says that the call gave. */
 const resultOf = ({ spec }: Call): unknown => ({ ...outputOf(spec.position, spec.input ?? null), ...(spec.uses !== undefined && { uses: spec.uses }) })
 
-function decisionFor({ world, steps }: Session, { type, step, effects }: Question, random: () => number): DecisionInput {
+function decisionFor({ world, steps }: Session, { type, step, effects }: EffectReason, random: () => number): DecisionInput {
   const position = steps.get(step) ?? world.steps.get(step)
   const call = position === undefined ? undefined : world.get(position)
   const pick = random()

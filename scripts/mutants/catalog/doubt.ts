@@ -185,14 +185,14 @@ export const doubt: readonly Mutant[] = [
     wrong: 'A result whose record the store refused once is a doubt, though its process knows it.',
     file: 'src/run/record.ts',
     edits: [{ from: 'if (effect && ok && isRun && !isOfRecord(error)) attempt', to: 'if (effect && ok && !isRun && !isOfRecord(error)) attempt' }],
-    caughtBy: { file: 'test/refused-records.test.ts', name: 'the result whose record the store refused once is told by the inbox: nobody is asked' },
+    caughtBy: { file: 'test/acceptance/refused-records.test.ts', name: 'after a step with effects: its result is not used, and is told by the inbox: on resume nobody is asked' },
   },
   {
     name: 'a late result sent once',
     rule: 'R6',
     wrong: 'A late result that the store refuses once is dropped.',
     file: 'src/runner/open.ts',
-    edits: [{ from: 'if (waitMs === undefined) return\n', to: 'return\n' }],
-    caughtBy: { file: 'test/refused-records.test.ts', name: 'the late result that the store refused once is sent again' },
+    edits: [{ from: 'retryable: true', to: 'retryable: false' }],
+    caughtBy: { file: 'test/acceptance/refused-records.test.ts', name: 'of a late result is sent again' },
   },
 ]
