@@ -31,7 +31,8 @@ export function judgeApproval(world: World, session: Session, call: Call, input:
 }
 
 /** Its caller is told what came of it. */
-export function judgeDenial(world: World, { number, timeline }: Session, call: Call, outcome: string): void {
+export function judgeDenial(world: World, session: Session, call: Call, outcome: string): void {
+  const { number, timeline } = session
   const { approval, position } = call.spec
   if (!approval || world.loose) return
   const isDenied = outcome === DENIED
@@ -40,12 +41,16 @@ export function judgeDenial(world: World, { number, timeline }: Session, call: C
   const isExpired = world.program.expiresAfterMs !== undefined && timeline.now() >= call.firstAskedAt + world.program.expiresAfterMs
   if (isDenied && call.isAnswered && approval.made && !(isExpired && refuses(world.program))) world.violate('denial', `${position} was approved, and is told to be denied in attempt ${number}`)
   else if (isDenied && !isExpired && !(call.mayBeAnswered && !approval.made)) world.violate('denial', `${position} is told to be denied in attempt ${number}, and nobody has denied it`)
-  else if (!isDenied && call.isAnswered && !approval.made && !isGivenAway(world, call, outcome)) world.violate('denial', `${position} was denied, and is told ${outcome} in attempt ${number}`)
+  else if (!isDenied && call.isAnswered && !approval.made && !isGivenAway(world, call, outcome) && !isSkippedBefore(session, call, outcome)) world.violate('denial', `${position} was denied, and is told ${outcome} in attempt ${number}`)
 }
 
 /** By its effect key it is what another call was, of which it is known by now what came: it is not made itself. */
 const isGivenAway = (world: World, { spec: { keyed, position }, starts }: Call, outcome: string): boolean =>
   keyed === true && starts.length === 0 && [...world.allowedAnswers(position)].some((other) => other !== position && outcome.startsWith(`{"of":${JSON.stringify(other)},`))
+
+/** The answer came when the attempt had begun without it, and what is in doubt beside the call was settled before somebody is asked: by `skip`, for it too. */
+const isSkippedBefore = (session: Session, { starts, answeredDuring }: Call, outcome: string): boolean =>
+  outcome === '!OUTCOME_UNKNOWN' && starts.length === 0 && answeredDuring === session
 
 /** Somebody is asked about the call. */
 export function judgeQuestion(world: World, { number }: Session, call: Call, question: number): void {

@@ -30,6 +30,7 @@ export async function answerQuestion({ runner, runId, session, late }: Questione
   try {
     await (made === undefined ? runner.deny(runId, reason, { reason: 'no' }) : runner.approve(runId, reason, made === asked ? {} : { input: made }))
     call.isAnswered = true
+    call.answeredDuring = world.owner
     world.answers++
   } catch (error) {
     if (!HoldfastError.isInstance(error) || error.code !== 'NOTHING_TO_APPROVE') throw error

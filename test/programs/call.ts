@@ -100,6 +100,8 @@ export class Call {
   /** Somebody is about to say what they say of it: it may have arrived; and has said it. */
   answering = 0
   isAnswered = false
+  /** The attempt that owned the run when that arrived. */
+  answeredDuring: Session | undefined
   /** The questions about it, by their positions in the journal, and when it was first asked for. */
   readonly questions = new Set<number>()
   firstAskedAt = 0
