@@ -128,3 +128,56 @@ describe('a step that was made, and is given a key, or loses the one that it has
     expect(paid).toEqual(['A', 'B'])
   })
 })
+
+/** Where a step stands before and after a deploy. */
+const places: Record<string, (run: Run, work: (run: Run) => Promise<unknown>) => Promise<unknown>> = {
+  'the main line': (run, work) => work(run),
+  'a branch': (run, work) => run.branch('eu', () => work(run)),
+  'an agent': (run, work) => run.agent(defineAgent('payer', work), 1),
+}
+const moves = [['the main line', 'a branch'], ['the main line', 'an agent'], ['a branch', 'the main line'], ['an agent', 'a branch']] as const
+const changes = Object.entries<readonly [object, object]>({
+  'is given a key': [{}, { key: 'ada' }],
+  'is given a key and an input': [{}, { key: 'ada', input: 7 }],
+  'is given a key in place of its input': [{ input: 7 }, { key: 'ada' }],
+  'loses its key': [{ key: 'ada' }, {}],
+  'loses its key and its input': [{ key: 'ada', input: 7 }, {}],
+  'is given an input': [{}, { input: 7 }],
+  'loses its input': [{ input: 7 }, {}],
+})
+
+describe.each(moves)('a step that moves from %s to %s, and in the same deploy', (from, to) => {
+  async function deployed([before, after]: readonly [object, object], isKilled: boolean) {
+    const paid: string[] = []
+    const fail = failingOnce()
+    let [place, options]: [string, object] = [from, before]
+    const agent = defineAgent('a', async (run) => {
+      const told = await places[place]!(run, (inner) => inner.step('pay', options, () => (paid.push('A'), 'paid A')))
+      if (!isKilled) fail()
+      return told
+    })
+    const store = memoryStore()
+    const dying = mortal(store)
+    if (isKilled) {
+      const died = dying.killAt(/"step-ended".*"name":"pay"/)
+      void createRunner({ agents: [agent], store: dying.store, ...quick }).run(agent, 1, { runId: 'r' })
+      await died
+    } else await expect(createRunner({ agents: [agent], store, ...quick }).run(agent, 1, { runId: 'r' })).rejects.toThrow(/later/)
+    ;[place, options] = [to, after]
+    return { paid, runner: createRunner({ agents: [agent], store, clock: later(), ...quick }) }
+  }
+
+  it.each(changes)('%s is not made again without a decision', async (_, change) => {
+    const { paid, runner } = await deployed(change, false)
+    for (let i = 0; i < 2; i++) expect(await runner.resume('r')).toMatchObject({ status: 'suspended', reasons: [{ type: 'repeat' }] })
+    expect(await runner.resolve('r', waitingIn(await runner.resume('r')), 'reuse', { resume: true })).toEqual({ status: 'completed', result: 'paid A' })
+    expect(paid).toEqual(['A'])
+  })
+
+  it.each(changes)('%s is asked about where nobody knows whether it was made', async (_, change) => {
+    const { paid, runner } = await deployed(change, true)
+    for (let i = 0; i < 2; i++) expect(await runner.resume('r')).toMatchObject({ status: 'suspended', reasons: [{ type: 'in-doubt' }] })
+    expect(await runner.resolve('r', waitingIn(await runner.resume('r')), { result: 'by hand' }, { resume: true })).toEqual({ status: 'completed', result: 'by hand' })
+    expect(paid).toEqual(['A'])
+  })
+})

@@ -12,13 +12,13 @@ export function elsewhere(unclaimed: Unclaimed, ledger: Ledger, ticket: Ticket, 
 
 function candidates(unclaimed: Unclaimed, ledger: Ledger, { ref, claim }: Ticket, { name, key, policy, keyOf }: ClaimedEffect, rivals: readonly string[]): readonly Effect[] {
   const inTheSameWords = (effect: Effect): boolean => effect.fingerprint === calledWith(claim) || effect.asked === claim.fingerprint
-  // Whatever it asked for, it is about the same: its key says so, and it says nothing else.
-  const isAny = policy.keyed || (claim.kind === 'step' && key !== '' && !claim.hasInput)
-  const asksTheSame = (effect: Effect): boolean => isAny || inTheSameWords(effect) || isSilent(effect)
-  const alike = unclaimed.of({ name, key }, asksTheSame, rivals)
+  // A step that has no input says nothing of what it asks for, and so may be any.
+  const isSilentStep = claim.kind === 'step' && !claim.hasInput
+  const mayBe = (effect: Effect): boolean => policy.keyed || isSilentStep || inTheSameWords(effect) || isSilent(effect)
+  const alike = unclaimed.of({ name, key }, mayBe, rivals)
   switch (claim.kind) {
     case 'step':
-      return [...alike, ...unclaimed.otherwiseKeyed({ name, key }, ref, (effect, isHere) => (isHere ? !claim.hasInput || asksTheSame(effect) : claim.hasInput && inTheSameWords(effect)))]
+      return [...alike, ...unclaimed.otherwiseKeyed({ name, key }, ref, mayBe)]
     case 'tool': {
       // One without a key may be about the same: by the key that it would have now, if that can be told.
       const keyNow = (effect: Effect): string | undefined => (effect.ref.key === '' ? keyOf?.(effect.input) : undefined)

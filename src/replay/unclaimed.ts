@@ -69,17 +69,13 @@ export class Unclaimed {
     return others.flatMap((other) => [...(this.#effects.get(refOf({ name, key: other }))?.values() ?? [])]).filter((effect) => effect.step.kind === 'tool' && isDone(effect) && isOne(effect) && !this.#isHeld(effect.step.id))
   }
 
-  /**
-   * Of the steps of a name, those that a step of the handler may be that was given a key, or has lost it: whatever is known of them, or in doubt.
-   * `asksTheSame` is told whether one stands in its branch.
-   */
-  otherwiseKeyed({ name, key }: EffectRef, { id, branch }: StepRef, asksTheSame: (effect: Effect, isHere: boolean) => boolean): Effect[] {
+  /** Of the steps of a name, those that a step of the handler may be that was given a key, or has lost it: whatever is known of them, or in doubt. */
+  otherwiseKeyed({ name, key }: EffectRef, { id }: StepRef, mayBe: (effect: Effect) => boolean): Effect[] {
     // It stood here before, under the same key or none: the others are others, but for what was done after it had failed.
     const here = turnIn(name, turnOf(id))
     const since = this.#turns.has(here) ? (this.#again.get(here) ?? Infinity) : -1
-    const turn = turnOf(branch)
     return [...(this.#ofSteps.get(name)?.values() ?? [])].flat().filter((effect) =>
-      effect.startedSeq > since && (effect.ref.key === '') !== (key === '') && asksTheSame(effect, turnOf(effect.step.branch) === turn)
+      effect.startedSeq > since && (effect.ref.key === '') !== (key === '') && mayBe(effect)
       && (isDone(effect) || (!effect.consumed && (isInDoubt(effect, () => false) || wouldBeRepeated(effect)))) && !this.#isHeld(effect.step.id))
   }
 

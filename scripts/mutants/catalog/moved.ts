@@ -23,7 +23,7 @@ export const moved: readonly Mutant[] = [
     rule: 'R5',
     wrong: 'What was done under another branch key is done again under the new one.',
     file: 'src/replay/elsewhere.ts',
-    edits: [{ from: 'isAny || inTheSameWords(effect) || isSilent(effect)', to: 'isAny && inTheSameWords(effect) && isSilent(effect)' }],
+    edits: [{ from: '|| inTheSameWords(effect) || isSilent(effect)\n  const alike', to: '&& inTheSameWords(effect) && isSilent(effect)\n  const alike' }],
     caughtBy: { file: 'test/moved.test.ts', name: 'is not made again without a question, where the key of its branch changed' },
   },
   {
@@ -61,8 +61,16 @@ export const moved: readonly Mutant[] = [
     rule: 'R5',
     wrong: 'A step that is moved into a branch and given a key at once is made again.',
     file: 'src/replay/elsewhere.ts',
-    edits: [{ from: ': claim.hasInput && inTheSameWords(effect)', to: ': false' }],
+    edits: [{ from: 'otherwiseKeyed({ name, key }, ref, mayBe)', to: 'otherwiseKeyed({ name, key }, ref, (effect) => effect.step.branch === ref.branch && mayBe(effect))' }],
     caughtBy: { file: 'test/other-policy.test.ts', name: 'is not made again without a question: given a key' },
+  },
+  {
+    name: 'moved, and silent by now, so another effect',
+    rule: 'R5',
+    wrong: 'A step that is moved into a branch and does not say any more what it asks for is made again.',
+    file: 'src/replay/elsewhere.ts',
+    edits: [{ from: 'policy.keyed || isSilentStep ||', to: 'policy.keyed || (isSilentStep && ref.branch === \'\') ||' }],
+    caughtBy: { file: 'test/other-key.test.ts', name: 'loses its key and its input is asked about where nobody knows whether it was made' },
   },
   {
     name: 'composite by now, so never in doubt',
