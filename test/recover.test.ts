@@ -65,6 +65,41 @@ describe('a runner that was started', () => {
     expect(await during(clock, runner().resume('r'))).toEqual({ status: 'completed', result: 'receipt' })
   })
 
+  it('goes on with a run that its caller stopped, and that waits since, when a result of the first attempt comes late', async () => {
+    const paid = Promise.withResolvers<string>()
+    const controller = new AbortController()
+    const { clock, runner, status } = workers({ a: (run) => run.step('pay', () => (controller.abort(new Error('user left')), paid.promise)) })
+    expect(await runner().run('a', {}, { runId: 'r', signal: controller.signal }).catch((error: unknown) => error)).toMatchObject({ message: 'user left' })
+    expect(await during(clock, runner().resume('r'))).toMatchObject({ status: 'suspended', reasons: [{ type: 'in-doubt' }] })
+    const worker = runner()
+    worker.start()
+    paid.resolve('receipt')
+    await pass(clock, 10_000, 1_000)
+    expect(await status('r')).toBe('completed')
+    await worker.close()
+  })
+
+  it('leaves a run alone that its caller stopped, whatever comes late of an attempt before', async () => {
+    const paid = Promise.withResolvers<string>()
+    const controller = new AbortController()
+    const { clock, store, runner } = workers({
+      a: (run) => {
+        if (run.attempt === 2) controller.abort(new Error('user left'))
+        const pay = (): Promise<string> => run.step('pay', { key: 'ada', timeoutMs: 1_000 }, () => paid.promise)
+        return pay().catch(pay)
+      },
+    })
+    expect(await during(clock, runner().run('a', {}, { runId: 'r' }))).toMatchObject({ status: 'suspended', reasons: [{ type: 'in-doubt' }] })
+    expect(await during(clock, runner().resume('r', { signal: controller.signal }).catch((error: unknown) => error))).toMatchObject({ message: 'user left' })
+    const worker = runner()
+    worker.start()
+    paid.resolve('receipt')
+    await pass(clock, 10_000, 1_000)
+    expect(await store.get('r')).toMatchObject({ status: 'suspended', token: 2, inboxSeq: 1 })
+    await worker.close()
+    expect(await during(clock, runner().resume('r'))).toEqual({ status: 'completed', result: 'receipt' })
+  })
+
   it('drives a run whose process is dead at once, from where it stopped', async () => {
     const done: string[] = []
     const { clock, store, runner, status } = workers({

@@ -16,6 +16,9 @@ function leftOf(entries: readonly Entry[]): Left {
   return { until: left.resumeAt, isStopped: left.reasons.some(({ type }) => type === 'aborted') }
 }
 
+/** Whether a run that is suspended was stopped by its caller. */
+export const isStopped = (entries: readonly Entry[]): boolean => leftOf(entries).isStopped
+
 /** What its row has to say after a salvage. `unread`: the messages that the journal has not taken in. */
 export function resumeAtOf(entries: readonly Entry[], unread: readonly Message[], now: number): number | null {
   const { until, isStopped } = leftOf(entries)
@@ -24,7 +27,7 @@ export function resumeAtOf(entries: readonly Entry[], unread: readonly Message[]
 
 /**
  * What is wrong with the time of the row of a suspended run; undefined: nothing. Whoever answers has it go on at once, and so may an attempt that came to nothing:
- * from any moment on up to the row's last change, which is that one where a clock was put back meanwhile. Whether a late result wakes it only its sender knows.
+ * from any moment on up to the row's last change, which is that one where a clock was put back meanwhile. Whether a late result has waked it depends on how it was left when that came.
  */
 export function resumeAtFault({ resumeAt, updatedAt, createdAt }: RunRow, entries: readonly Entry[], unread: readonly Message[]): string | undefined {
   const { until, isStopped } = leftOf(entries)

@@ -4,14 +4,13 @@ import { START, link, unlink, type Placed, type Tip } from '../journal/chain.ts'
 import { decode, within, type Encoded } from '../journal/codec.ts'
 import { FORMAT, type Entry, type LimitsRecord, type RunCreated } from '../journal/entry.ts'
 import { fingerprint } from '../journal/fingerprint.ts'
-import { newestTaken, readMessage, writeMessage } from '../journal/message.ts'
+import { newestTaken, readMessage } from '../journal/message.ts'
 import { bytesOf, readInbox, readJournal } from '../journal/read.ts'
 import { tokenFault } from '../journal/row-faults.ts'
 import { unsealed, type Secrets } from '../journal/secrets.ts'
 import type { RunRow, Store } from '../journal/store.ts'
 import { Writer, type NewEntry } from '../journal/writer.ts'
 import { redoFrom, type Redo } from '../replay/redo.ts'
-import { classifyError, DEFAULT_RETRY, execute, type ResolvedRetry } from '../reliability/index.ts'
 import { History } from '../replay/history.ts'
 import { Attempt } from '../run/attempt.ts'
 import { Budget } from '../run/budget.ts'
@@ -25,6 +24,7 @@ import type { AnyAgent } from './agent.ts'
 import type { ResolvedOptions } from './options.ts'
 import type { Outcome } from './outcome.ts'
 import { runFailure } from './failure.ts'
+import { sendLate } from './late-result.ts'
 import { refuseMixture } from './mixture.ts'
 import { stall, stallOf } from './stall.ts'
 
@@ -161,14 +161,7 @@ async function begin(store: Store, options: ResolvedOptions, request: Request, f
     runId, number, former, createdAt: created.at, clock: options.clock, random: options.random, history, writer, lease, policies: options.policies,
     budget, secrets: options.secrets,
     onEvent: request.onEvent,
-    onLateMessage: (message) => {
-      // Nobody waits for it any more; whoever resumes finds it. A run that its caller stopped goes on when somebody wants it to.
-      const wakes = late.attempt?.isCancelled !== true
-      const body = writeMessage(runId, message, options.secrets)
-      void execute(() => store.send(runId, { question: null, body, wakes, now: options.clock.now() }), {
-        retry: LATE_RETRY, signal: new AbortController().signal, clock: options.clock, random: options.random, label: 'a late result',
-      })
-    },
+    onLateMessage: (message) => void sendLate(store, options, attempt, message),
   })
   late.attempt = attempt
   budget.addBytes(found.bytes)
@@ -185,9 +178,6 @@ async function begin(store: Store, options: ResolvedOptions, request: Request, f
   const taken = await inbox.take()
   return { attempt, agent, input: created.input, writer, lease, inbox, taken, drainMs: options.drainMs }
 }
-
-/** A store that refuses a late result is asked again, whatever it says: nobody else knows of it. */
-const LATE_RETRY: ResolvedRetry = { ...DEFAULT_RETRY, onLongWait: 'fail', classify: (error, context) => ({ ...classifyError(error, context), retryable: true }) }
 
 /** The entries with the values of secrets, as the run sees them. @throws HoldfastError `SECRET_MISSING`. */
 export const whole = (runId: string, entries: readonly Placed[], secrets: Secrets | undefined): Placed[] =>
