@@ -1,4 +1,5 @@
 /** What a run that failed asks for anew when it is driven again (R4). */
+import type { Outcome } from '../journal/entry.ts'
 import type { Branch } from './branch.ts'
 import type { Claim, Ticket } from './claim.ts'
 import type { History } from './history.ts'
@@ -31,52 +32,84 @@ export interface Known {
  * run, the failures of others that nothing was asked for behind. What is recorded behind such a failure goes with it, but not what ran beside it: another line of work,
  * or a branch or agent beside that which it lies in, also one that came later.
  */
-export function blamed(branches: readonly Branch[], history: History, now: number, { known, escaped }: Known): Blamed {
-  const tickets = new Map(branches.flatMap(({ tickets }) => tickets.map((ticket) => [ticket.ref.id, ticket] as const)))
-  const outcomeOf = (id: string) => history.records.get(id)?.end?.outcome
-  const hasEscaped = known.some((step) => escaped.has(step))
-  const blames = new Map<string, boolean>()
+export function blamed(branches: readonly Branch[], history: History, now: number, known: Known): Blamed {
+  return new Failures(branches, history, now, known).blamed()
+}
 
-  const isBlamed = (ticket: Ticket): boolean => {
+/** The failures of a drive that has ended, and what was asked for behind each. */
+class Failures {
+  readonly #branches: readonly Branch[]
+  readonly #history: History
+  /** The end of the drive, in its events. */
+  readonly #now: number
+  readonly #known: Known
+  /** What was asked for in the drive, in the order in which it was. */
+  readonly #tickets: ReadonlyMap<string, Ticket>
+  /** Whether the run failed with what failed a branch or an agent. */
+  readonly #hasEscaped: boolean
+  readonly #blames = new Map<string, boolean>()
+
+  constructor(branches: readonly Branch[], history: History, now: number, known: Known) {
+    this.#branches = branches
+    this.#history = history
+    this.#now = now
+    this.#known = known
+    const tickets = branches.flatMap((branch) => branch.tickets).sort((a, b) => a.claimedAt - b.claimedAt)
+    this.#tickets = new Map(tickets.map((ticket) => [ticket.ref.id, ticket]))
+    this.#hasEscaped = known.known.some((step) => known.escaped.has(step))
+  }
+
+  blamed(): Blamed {
+    const ids = new Set([...this.#tickets.values()].filter((ticket) => this.#isBlamed(ticket)).map(({ ref }) => ref.id))
+    for (const id of ids) for (const inside of this.#failedBy(id)) if (this.#hasFailed(inside)) ids.add(inside)
+    return { failures: [...ids].map((id) => this.#failureOf(id)), left: this.#leftOver(ids) }
+  }
+
+  #isBlamed(ticket: Ticket): boolean {
     const { id } = ticket.ref
-    let is = blames.get(id)
-    if (is === undefined) blames.set(id, (is = known.includes(id) ? !isLeft(id) : isFailure(ticket) && (isUnseen(ticket) || hasFailedItsLine(ticket))))
+    let is = this.#blames.get(id)
+    if (is === undefined) {
+      is = this.#known.known.includes(id) ? !this.#isLeft(id) : this.#isFailure(ticket) && (isUnseen(ticket) || this.#hasFailedItsLine(ticket))
+      this.#blames.set(id, is)
+    }
     return is
   }
 
   /** What somebody left at that, or did not agree to, stands: asked for again, it would be asked about again, for ever. */
-  const isLeft = (id: string): boolean => {
-    const outcome = outcomeOf(id)
-    return (outcome?.type === 'unknown' && outcome.cause === 'skipped') || history.approvals.isDenied(id)
+  #isLeft(id: string): boolean {
+    const outcome = this.#outcomeOf(id)
+    return (outcome?.type === 'unknown' && outcome.cause === 'skipped') || this.#history.approvals.isDenied(id)
   }
 
-  const hasFailed = (id: string): boolean => {
-    const type = outcomeOf(id)?.type
-    return (type === 'error' || type === 'unknown') && !isLeft(id)
+  #hasFailed(id: string): boolean {
+    const type = this.#outcomeOf(id)?.type
+    return (type === 'error' || type === 'unknown') && !this.#isLeft(id)
   }
 
   /** It failed, and that is not known from before, when it may have been seen. */
-  const isFailure = (ticket: Ticket): boolean => {
-    if (!hasFailed(ticket.ref.id)) return false
+  #isFailure(ticket: Ticket): boolean {
+    if (!this.#hasFailed(ticket.ref.id)) return false
     // What holds it has come to its own end with it.
-    for (let { around } = ticket.within; around; around = around.within.around) if (outcomeOf(around.ref.id) && !isBlamed(around)) return false
-    return ticket.record?.end === undefined || !isFollowed(ticket)
+    for (let { around } = ticket.within; around; around = around.within.around) if (this.#outcomeOf(around.ref.id) && !this.#isBlamed(around)) return false
+    return ticket.record?.end === undefined || !this.#isFollowed(ticket)
   }
 
   /** In the journal, by what stands in its branch. */
-  const isFollowed = ({ ref, record }: Ticket): boolean =>
-    history.childrenOf(ref.branch).some((child) => [...history.recordsBelow(child)].some((id) => history.records.get(id)!.seq > record!.seq))
-
-  /** Nobody has been told. A failure of a call is for the model that asked for it: to be told of it is how its loop goes on. */
-  const isUnseen = ({ deliveredAt, ref: { id } }: Ticket): boolean => deliveredAt === 0 && !isCalled(id)
+  #isFollowed({ ref, record }: Ticket): boolean {
+    const { records } = this.#history
+    return this.#history.childrenOf(ref.branch).some((child) => [...this.#history.recordsBelow(child)].some((id) => records.get(id)!.seq > record!.seq))
+  }
 
   /** A branch or an agent has failed with it, as others have that failed the run; or the run failed in other words, as a batch does that counts its failures. */
-  const hasFailedItsLine = (ticket: Ticket): boolean =>
-    escaped.has(ticket.ref.id) && (hasEscaped || (known.length === 0 && outcomeOf(ticket.ref.id)!.type === 'error')) && !hasBehind(ticket)
+  #hasFailedItsLine(ticket: Ticket): boolean {
+    const { known, escaped } = this.#known
+    const { id } = ticket.ref
+    return escaped.has(id) && (this.#hasEscaped || (known.length === 0 && this.#outcomeOf(id)!.type === 'error')) && !this.#hasBehind(ticket)
+  }
 
   /** What was asked for by code that goes on behind it, in its branch and those above. */
-  function* behind({ ref, within, deliveredAt }: Ticket): Generator<string, void> {
-    const since = deliveredAt || now
+  *#behind({ ref, within, deliveredAt }: Ticket): Generator<string, void> {
+    const since = deliveredAt || this.#now
     let at = ref.id
     for (let branch: Branch | undefined = within; branch; at = branch.path, branch = branch.parent) {
       const isOwn = branch === within
@@ -88,34 +121,46 @@ export function blamed(branches: readonly Branch[], history: History, now: numbe
         yield id
       }
       if (!isOwn) continue
-      for (const child of branches) if (child.parent === branch && child.place !== undefined && child.openedAt > since) yield child.path
+      for (const child of this.#branches) if (child.parent === branch && child.place !== undefined && child.openedAt > since) yield child.path
     }
   }
 
-  const hasBehind = (ticket: Ticket): boolean => behind(ticket).next().done !== true
-
-  const holdsSteps = (id: string): boolean => history.records.get(id)?.ref.kind !== 'model' && history.hasInside(id) && !history.ledger.effects.has(id)
+  #hasBehind(ticket: Ticket): boolean {
+    return this.#behind(ticket).next().done !== true
+  }
 
   /** One inside of what was answered from its record was not asked for in this drive. */
-  const failureOf = (id: string): Failure => {
-    const ticket = tickets.get(id)
-    const after = ticket ? [...behind(ticket)] : []
-    return holdsSteps(id) ? { step: id, ids: after, reopened: [id] } : { step: id, ids: [id, ...after] }
+  #failureOf(id: string): Failure {
+    const ticket = this.#tickets.get(id)
+    const after = ticket ? [...this.#behind(ticket)] : []
+    return this.#holdsSteps(id) ? { step: id, ids: after, reopened: [id] } : { step: id, ids: [id, ...after] }
   }
 
   /** One whose failure may be in other words than that of something inside of it, or of the run. */
-  const leftOver = (): string | undefined => {
-    const unexplained = [...ids].filter((id) => holdsSteps(id) && history.records.get(id)?.failedBy.length === 0)
-    const inside = unexplained.flatMap((id) => [...history.recordsBelow(id)])
-    const seen = known.length > 0 ? [] : [...tickets.values()].filter(({ deliveredAt }) => deliveredAt > 0).map(({ ref }) => ref.id)
-    const seqOf = (id: string): number => history.records.get(id)!.seq
-    return [...inside, ...seen].filter((id) => hasFailed(id) && !ids.has(id)).sort((a, b) => seqOf(a) - seqOf(b)).at(-1)
+  #leftOver(blamed: ReadonlySet<string>): string | undefined {
+    const unexplained = [...blamed].filter((id) => this.#holdsSteps(id) && this.#failedBy(id).length === 0)
+    const inside = unexplained.flatMap((id) => [...this.#history.recordsBelow(id)])
+    const seen = this.#known.known.length > 0 ? [] : [...this.#tickets.values()].filter(({ deliveredAt }) => deliveredAt > 0).map(({ ref }) => ref.id)
+    const seqOf = (id: string): number => this.#history.records.get(id)!.seq
+    return [...inside, ...seen].filter((id) => this.#hasFailed(id) && !blamed.has(id)).sort((a, b) => seqOf(a) - seqOf(b)).at(-1)
   }
 
-  const ids = new Set([...tickets.values()].sort((a, b) => a.claimedAt - b.claimedAt).filter(isBlamed).map(({ ref }) => ref.id))
-  for (const id of ids) for (const inside of history.records.get(id)?.failedBy ?? []) if (hasFailed(inside)) ids.add(inside)
-  return { failures: [...ids].map(failureOf), left: leftOver() }
+  #holdsSteps(id: string): boolean {
+    const { records, ledger } = this.#history
+    return records.get(id)?.ref.kind !== 'model' && this.#history.hasInside(id) && !ledger.effects.has(id)
+  }
+
+  #failedBy(id: string): readonly string[] {
+    return this.#history.records.get(id)?.failedBy ?? []
+  }
+
+  #outcomeOf(id: string): Outcome | undefined {
+    return this.#history.records.get(id)?.end?.outcome
+  }
 }
+
+/** Nobody has been told. A failure of a call is for the model that asked for it: to be told of it is how its loop goes on. */
+const isUnseen = ({ deliveredAt, ref: { id } }: Ticket): boolean => deliveredAt === 0 && !isCalled(id)
 
 /** Nobody knows of code that has left its context. */
 const follows = ({ follows }: Claim, id: string): boolean => !follows || follows(id)

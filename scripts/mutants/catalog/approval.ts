@@ -47,7 +47,7 @@ export const approval: readonly Mutant[] = [
     rule: 'R10',
     wrong: 'A run that failed with a denial asks about the same call again when it is driven again.',
     file: 'src/replay/failure.ts',
-    edits: [{ from: ' || history.approvals.isDenied(id)', to: '' }],
+    edits: [{ from: ' || this.#history.approvals.isDenied(id)', to: '' }],
     caughtBy: { file: 'test/approvals-resumed.test.ts', name: 'keeps it when it is driven again: what somebody did not agree to is not asked about again' },
   },
   {

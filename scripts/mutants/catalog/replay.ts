@@ -63,7 +63,7 @@ export const replay: readonly Mutant[] = [
     rule: 'R4',
     wrong: 'Of several that failed side by side only the first is asked for anew, the others fail the next attempt as they did before.',
     file: 'src/replay/failure.ts',
-    edits: [{ from: 'isUnseen(ticket) || hasFailedItsLine', to: 'hasFailedItsLine' }],
+    edits: [{ from: 'isUnseen(ticket) || this.#hasFailedItsLine', to: 'this.#hasFailedItsLine' }],
     caughtBy: { file: 'test/failed-run.test.ts', name: 'by Promise.all' },
   },
   {
@@ -79,7 +79,7 @@ export const replay: readonly Mutant[] = [
     rule: 'R4',
     wrong: 'Where branches failed, and the run with the error of the first, the others fail the next attempt as they did before.',
     file: 'src/replay/failure.ts',
-    edits: [{ from: '(hasEscaped || (known', to: '((known' }],
+    edits: [{ from: '(this.#hasEscaped || (known', to: '((known' }],
     caughtBy: { file: 'test/failed-run.test.ts', name: 'of which two fail, one after the other, and the run with the first error: only those are asked for anew, and nobody is asked' },
   },
   {
@@ -87,7 +87,7 @@ export const replay: readonly Mutant[] = [
     rule: 'R4',
     wrong: 'What failed beside the failure of the run is asked for anew, also where its line has gone on behind it.',
     file: 'src/replay/failure.ts',
-    edits: [{ from: '(isUnseen(ticket) || hasFailedItsLine(ticket))', to: '(isUnseen(ticket) || ticket.deliveredAt > 0)' }],
+    edits: [{ from: '(isUnseen(ticket) || this.#hasFailedItsLine(ticket))', to: '(isUnseen(ticket) || ticket.deliveredAt > 0)' }],
     caughtBy: { file: 'test/failed-run.test.ts', name: 'but not one that was caught, and behind which its line went on' },
   },
   {
@@ -95,7 +95,7 @@ export const replay: readonly Mutant[] = [
     rule: 'R4',
     wrong: 'Branches that failed replay their failures for ever where the run fails with an error in other words.',
     file: 'src/replay/failure.ts',
-    edits: [{ from: " || (known.length === 0 && outcomeOf(ticket.ref.id)!.type === 'error')", to: '' }],
+    edits: [{ from: " || (known.length === 0 && this.#outcomeOf(id)!.type === 'error')", to: '' }],
     caughtBy: { file: 'test/failed-run.test.ts', name: 'of which two fail, one after the other, and the run with their number: only those are asked for anew, and nobody is asked' },
   },
   {
@@ -143,7 +143,7 @@ export const replay: readonly Mutant[] = [
     rule: 'R4',
     wrong: 'What was recorded inside of a step that failed the run is superseded with it.',
     file: 'src/replay/failure.ts',
-    edits: [{ from: "history.records.get(id)?.ref.kind !== 'model'", to: "history.records.get(id)?.ref.kind === 'model'" }],
+    edits: [{ from: "records.get(id)?.ref.kind !== 'model'", to: "records.get(id)?.ref.kind === 'model'" }],
     caughtBy: { file: 'test/failed-run.test.ts', name: 'an idempotent step that throws' },
   },
   {
@@ -151,7 +151,7 @@ export const replay: readonly Mutant[] = [
     rule: 'R4',
     wrong: 'A step is entered again, and fails with the recorded failure of the step inside that had failed it.',
     file: 'src/replay/failure.ts',
-    edits: [{ from: 'if (hasFailed(inside)) ids.add(inside)', to: 'if (hasFailed(inside) && tickets.size < 0) ids.add(inside)' }],
+    edits: [{ from: 'if (this.#hasFailed(inside)) ids.add(inside)', to: 'if (this.#hasFailed(inside) && ids.size < 0) ids.add(inside)' }],
     caughtBy: { file: 'test/failed-run.test.ts', name: 'also where something inside failed it, which alone is made again' },
   },
   {
