@@ -146,6 +146,9 @@ export const isTwin = (a: CallSpec, b: CallSpec): boolean => a.effect === b.effe
 /** Steps that ask for the same, each under a key of its own. */
 export const isAlike = (a: CallSpec, b: CallSpec): boolean => a.what !== undefined && a.what === b.what && (a.keyed === true || JSON.stringify(a.input) === JSON.stringify(b.input))
 
+/** A step that says nothing of what it asks for may be any of its name, at another place. */
+export const mayBe = (a: CallSpec, b: CallSpec): boolean => isAlike(a, b) || (a.kind === 'step' && a.what === b.what && (a.input === undefined || b.input === undefined))
+
 /** What the caller of a call is told that was denied. */
 export const DENIED = '!APPROVAL_DENIED'
 

@@ -4,7 +4,7 @@ import { isEffectReason, type EffectReason } from '../../src/journal/suspend-rea
 import { answerQuestion, isApproval } from './approver.ts'
 import { outputOf } from './tools.ts'
 import type { Session } from './session.ts'
-import { isAlike, type Call } from './call.ts'
+import { mayBe, type Call } from './call.ts'
 
 export interface Asked {
   readonly runner: Runner
@@ -39,8 +39,8 @@ export async function settle(asked: Asked): Promise<void> {
     const known = question.type === 'in-doubt' && !late && !world.loose ? about.find((each) => world.isNeedless(session, each)) : undefined
     if (known !== undefined) world.violate('needless-doubt', `a person is asked about ${known}, whose outcome is known`)
     if (call?.spec.repeatable) world.violate('needless-doubt', `a person is asked about ${position}, which may run again`)
-    // One that asks for the same under a key, or without one, may be it at another place, as long as nobody has asked for it there.
-    const other = about.map((each) => world.get(each)).find((each) => each && call?.spec.effect !== undefined && each.spec.effect !== call.spec.effect && !isAlike(each.spec, call.spec))?.spec.position
+    // Under a key or without one it may be the same at another place, as long as nobody has asked for that there.
+    const other = about.map((each) => world.get(each)).find((each) => each && call?.spec.effect !== undefined && each.spec.effect !== call.spec.effect && !mayBe(each.spec, call.spec))?.spec.position
     if (other !== undefined && !session.world.loose) world.violate('needless-doubt', `${position} waits because of ${other}, which is another effect`)
     // Told first: the run may take it up at once.
     if (position !== undefined) world.decide(position, typeof decision === 'string' ? decision : 'result', about)
