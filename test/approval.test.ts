@@ -2,9 +2,11 @@
 import { generateText, stepCountIs, streamText, tool, type ModelMessage } from 'ai'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { createRunner, defineAgent, durableTools, memoryStore } from '../src/index.ts'
+import { createRunner, defineAgent, durableTools, memoryStore, type Run } from '../src/index.ts'
 import { later, mortal } from './support/crash.ts'
+import { failingOnce } from './support/failing-once.ts'
 import { testModel } from './support/model.ts'
+import { waitingIn } from './support/waiting.ts'
 
 const quick = { idleMs: 5, replayHoldMs: 20 }
 
@@ -43,23 +45,23 @@ describe('calls approved in the messages', () => {
 })
 
 describe('one approval that two loops of a run find in their messages', () => {
-  const messages: ModelMessage[] = [
+  const messages = (to: string): ModelMessage[] => [
     { role: 'user', content: 'pay' },
-    { role: 'assistant', content: [{ type: 'tool-call', toolCallId: 'c', toolName: 'pay', input: { to: 'ann' } }, { type: 'tool-approval-request', approvalId: 'once', toolCallId: 'c' }] },
+    { role: 'assistant', content: [{ type: 'tool-call', toolCallId: 'c', toolName: 'pay', input: { to } }, { type: 'tool-approval-request', approvalId: 'once', toolCallId: 'c' }] },
     { role: 'tool', content: [{ type: 'tool-approval-response', approvalId: 'once', approved: true }] },
   ]
 
   /** Each loop gives what the model was told of the call. */
-  function desk(handler: (loop: (branch: string) => Promise<string>) => Promise<unknown>, fail: () => void = () => {}) {
+  function desk(handler: (loop: (branch: string, to?: string) => Promise<string>) => Promise<unknown>, fail: () => void = () => {}) {
     const paid: string[] = []
-    const agent = defineAgent('a', (run) => handler((branch) => run.branch(branch, async () => {
+    const agent = defineAgent('a', (run) => handler((branch, to = 'ann') => run.branch(branch, async () => {
       const model = testModel((_turn, call) => ({ text: JSON.stringify(call.prompt.flatMap((m) => (m.role === 'tool' ? m.content : [])).flatMap((part) => ('output' in part ? [part.output] : []))) }))
       const pay = tool({ inputSchema: z.object({ to: z.string() }), needsApproval: true, execute: async ({ to }) => {
         paid.push(to)
         fail()
         return `paid ${paid.length}`
       } })
-      return (await generateText({ model: run.model(model), tools: run.tools({ pay }), messages, stopWhen: stepCountIs(3) })).text
+      return (await generateText({ model: run.model(model), tools: run.tools({ pay }), messages: messages(to), stopWhen: stepCountIs(3) })).text
     })))
     return { paid, agent, runner: createRunner({ agents: [agent], store: memoryStore(), ...quick }) }
   }
@@ -81,6 +83,61 @@ describe('one approval that two loops of a run find in their messages', () => {
     })
     expect(await runner.run(agent, 1, { runId: 'r' })).toMatchObject({ status: 'suspended', reasons: [{ type: 'in-doubt', step: 'b:y#0/p:once', effects: ['b:x#0/p:once'] }] })
     expect(paid).toEqual(['ann'])
+  })
+})
+
+describe('one approval id that stands for two calls', () => {
+  const messages = (to: string): ModelMessage[] => [
+    { role: 'user', content: `pay ${to}` },
+    { role: 'assistant', content: [{ type: 'tool-call', toolCallId: 'c', toolName: 'pay', input: { to } }, { type: 'tool-approval-request', approvalId: 'approval-1', toolCallId: 'c' }] },
+    { role: 'tool', content: [{ type: 'tool-approval-response', approvalId: 'approval-1', approved: true }] },
+  ]
+
+  function desk(handler: (run: Run, pay: (to: string) => Promise<string>) => Promise<unknown>) {
+    const paid: string[] = []
+    const agent = defineAgent('a', (run) => handler(run, async (to) => {
+      const model = testModel((_turn, call) => ({ text: JSON.stringify(call.prompt.flatMap((m) => (m.role === 'tool' ? m.content : [])).flatMap((part) => ('output' in part ? [part.output] : []))) }))
+      const pay = tool({ inputSchema: z.object({ to: z.string() }), needsApproval: true, execute: async (input) => (paid.push(input.to), `receipt of ${input.to}`) })
+      return (await generateText({ model: run.model(model), tools: run.tools({ pay }), messages: messages(to), stopWhen: stepCountIs(3) })).text
+    }))
+    return { paid, agent, runner: createRunner({ agents: [agent], store: memoryStore(), ...quick }) }
+  }
+
+  it('makes both, in conversations of their own that count their approvals alike', async () => {
+    const { paid, agent, runner } = desk((run, pay) => Promise.all(['ann', 'bob'].map((to) => run.branch(to, () => pay(to)))))
+    const outcome = await runner.run(agent, 1, { runId: 'r' })
+    expect(outcome).toMatchObject({ status: 'completed', result: [expect.stringContaining('receipt of ann'), expect.stringContaining('receipt of bob')] })
+    expect(paid.toSorted()).toEqual(['ann', 'bob'])
+  })
+
+  it('makes both, one after the other in one branch, and replays them in whatever order they are asked for', async () => {
+    const fail = failingOnce()
+    let [first, second] = ['ann', 'bob']
+    const { paid, agent, runner } = desk(async (_run, pay) => {
+      const told = [await pay(first!), await pay(second!)]
+      fail()
+      return told.toSorted()
+    })
+    await expect(runner.run(agent, 1, { runId: 'r' })).rejects.toThrow(/later/)
+    ;[first, second] = [second, first]
+    expect(await runner.resume('r')).toMatchObject({ status: 'completed', result: [expect.stringContaining('receipt of ann'), expect.stringContaining('receipt of bob')] })
+    expect(paid).toEqual(['ann', 'bob'])
+  })
+
+  it('asks about the second where the first is not asked for any more, and gives it no receipt of that', async () => {
+    const fail = failingOnce()
+    let to = 'ann'
+    const { paid, agent, runner } = desk(async (_run, pay) => {
+      const told = await pay(to)
+      fail()
+      return told
+    })
+    await expect(runner.run(agent, 1, { runId: 'r' })).rejects.toThrow(/later/)
+    to = 'bob'
+    expect(await runner.resume('r')).toMatchObject({ status: 'suspended', reasons: [{ type: 'repeat' }] })
+    expect(paid).toEqual(['ann'])
+    expect(await runner.resolve('r', waitingIn(await runner.resume('r')), 'rerun', { resume: true })).toMatchObject({ status: 'completed', result: expect.stringContaining('receipt of bob') })
+    expect(paid).toEqual(['ann', 'bob'])
   })
 })
 

@@ -322,3 +322,24 @@ describe('a decision that is given with the reason it was asked for with', () =>
     await expect(runner.resolve('r', { tool: 'pay' } as never, 'rerun')).rejects.toMatchObject({ code: 'INVALID_OPTIONS' })
   })
 })
+
+it('a payment that waits for one in doubt, which an agent has left behind and nobody asks for any more, can be decided about itself', async () => {
+  const paid: string[] = []
+  const store = memoryStore()
+  const isPaid = Promise.withResolvers<void>()
+  const pay = (run: Run, what: string): Promise<unknown> => run.step('pay', { input: what }, () => (paid.push(what), isPaid.resolve(), paid.length === 1 ? new Promise(() => {}) : 'receipt'))
+  const racing = defineAgent('racing', (run) => Promise.race([run.branch('quick', () => run.read('price', () => isPaid.promise.then(() => 80))), run.branch('slow', () => pay(run, 'A'))]))
+  const agent = defineAgent('a', async (run) => {
+    await run.agent(racing, 1)
+    return pay(run, 'A')
+  })
+  const dying = mortal(store)
+  const died = dying.killAt(/"step-ended".*"kind":"agent"/, 'before')
+  void createRunner({ agents: [agent], store: dying.store, ...quick }).run(agent, 1, { runId: 'r' })
+  await died
+  const runner = createRunner({ agents: [agent], store, clock: later(), ...quick })
+  const outcome = await runner.resume('r')
+  expect(outcome).toMatchObject({ status: 'suspended', reasons: [{ type: 'in-doubt', choices: ['rerun', 'skip', 'result'] }] })
+  expect(await runner.resolve('r', waitingIn(outcome), 'rerun', { resume: true })).toEqual({ status: 'completed', result: 'receipt' })
+  expect(paid).toEqual(['A', 'A'])
+})

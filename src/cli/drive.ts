@@ -59,7 +59,7 @@ function outcomeText(runId: string, outcome: Outcome, place: Place, io: Io): str
 }
 
 function suspendedText(runId: string, reasons: readonly SuspendReason[], resumeAt: number | undefined, place: Place, io: Io): string {
-  const waits = reasons.map((reason) => waitView(runId, reason, undefined, new Map(), place))
+  const waits = reasons.map((reason) => waitView(runId, reason, place))
   const until = resumeAt === undefined ? '' : resumeAt <= io.now() ? ', and can go on at once' : ` until ${timeText(resumeAt)}`
   const paint = paintFor(io.out, io.env)
   const then = waits.some(({ choices }) => choices.length > 0) ? 'Then it goes on with' : 'It goes on with'

@@ -106,11 +106,11 @@ function judge(ledger: Ledger, call: GuardedCall, context: GuardContext): GuardV
     }
   }
 
-  // One approval is one call: at another place it has what came of it here.
+  // One approval is one call: at another place it has what came of it here. With other arguments it is another one, whoever gave both the same id.
   const approval = approvalOf(call.step)
   if (approval !== undefined) {
     if ([...context.underWay].some((step) => approvalOf(step) === approval)) return { type: 'hold' }
-    const made = ledger.approvedAs(approval).find(({ step, state, outcome }) => step.id !== call.step && state === 'completed' && outcome)
+    const made = ledger.approvedAs(approval).find(({ step, ref, fingerprint, state, outcome }) => step.id !== call.step && ref.name === call.ref.name && fingerprint === call.fingerprint && state === 'completed' && outcome)
     if (made) return { type: 'answer', outcome: made.outcome!, consumes }
   }
 

@@ -1,7 +1,7 @@
 /** The ledger of effects: what every step with effects that is not idempotent is known to have done (R2, R6). */
 import { hash } from '../core/hash.ts'
 import type { Encoded } from '../journal/codec.ts'
-import type { Decision, DecisionTaken, DoubtCause, EffectRef, Entry, Outcome, StepEffect, StepRef } from '../journal/entry.ts'
+import type { Decision, DecisionTaken, DoubtCause, EffectRef, Entry, Outcome, Settled, StepEffect, StepRef } from '../journal/entry.ts'
 import { approvalOf, parentOf, turnOf } from '../replay/identity.ts'
 
 /**
@@ -24,6 +24,8 @@ export interface Effect {
   /** Position of the record of its last start, and of what settled it since. */
   readonly startedSeq: number
   settledSeq: number
+  /** Those of starts before it with the same arguments. */
+  readonly startedBefore: readonly number[]
   /** When it was started last, ms since the epoch; undefined: that is not known, or not whether it was. */
   readonly startedAt: number | undefined
   /** It is only presumed: it may have been called in a part of the journal that was lost, which ended before then (ms since the epoch). */
@@ -57,6 +59,14 @@ export const isUntold = ({ state, told, superseded }: Effect): boolean => state 
 
 /** It happened, and its own call is still to be answered: by its record, or with what was found out of it. */
 export const isDone = ({ state, told, superseded, consumed }: Effect): boolean => state === 'completed' && told !== 'unknown' && !superseded && !consumed
+
+/**
+ * Whether it says something of an effect that nobody knew. Of two outcomes the first counts (C20); that it happened is news also after "not done". That one start did
+ * nothing says nothing of the next; what it gave does, where that asked for the same.
+ */
+export function tells({ outcome, startedSeq, startedBefore }: Effect, { start = startedSeq, settlement }: Settled): boolean {
+  return outcome === undefined && (start === startedSeq || (settlement.type === 'completed' && startedBefore.includes(start)))
+}
 
 /** Fingerprint of a step of the handler that says nothing of what it asks for. */
 export const SILENT = hash('')
@@ -179,8 +189,7 @@ export class Ledger {
       }
       case 'settled': {
         const effect = this.effects.get(entry.step)
-        // Of two outcomes the first counts (C20); that it happened is news also after "not done".
-        if (!effect || effect.outcome) break
+        if (!effect || !tells(effect, entry)) break
         effect.state = entry.settlement.type
         effect.settledSeq = seq
         effect.outcome = entry.settlement.type === 'completed' ? entry.settlement.outcome : undefined
@@ -253,6 +262,7 @@ export class Ledger {
       token: lost?.token ?? this.#token,
       startedSeq: seq,
       settledSeq: -1,
+      startedBefore: former && former.fingerprint === (called ?? entry.fingerprint) ? [...former.startedBefore, former.startedSeq] : [],
       startedAt: lost ? undefined : entry.at,
       lostBefore: lost?.at,
       state: 'started',

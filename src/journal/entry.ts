@@ -237,12 +237,18 @@ export interface Superseded extends At {
   readonly reopened?: readonly string[]
 }
 
-export interface DoubtSettled extends At {
-  readonly type: 'settled'
+/** What came of one start of a step with effects. */
+export interface Settled {
   readonly step: string
+  /** Position of the record of that start. Absent in what earlier builds wrote: the newest. */
+  readonly start?: number
+  readonly settlement: Settlement
+}
+
+export interface DoubtSettled extends At, Settled {
+  readonly type: 'settled'
   /** `owner`: it had not called the step's code. */
   readonly by: 'reconcile' | 'late-result' | 'owner'
-  readonly settlement: Settlement
 }
 
 export interface DecisionTaken extends At {

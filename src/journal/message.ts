@@ -3,7 +3,7 @@ import { hash } from '../core/hash.ts'
 import { HoldfastError } from '../errors.ts'
 import type { Placed } from './chain.ts'
 import { encodedFault } from './encoded.ts'
-import { FORMAT, type ApprovalDecision, type Decision, type EffectRef, type Settlement } from './entry.ts'
+import { FORMAT, type ApprovalDecision, type Decision, type EffectRef, type Settled } from './entry.ts'
 import { messageFault } from './schema.ts'
 import type { Secrets } from './secrets.ts'
 import type { InboxMessage } from './store.ts'
@@ -21,7 +21,7 @@ export type Message =
   /** To the question at position `question` of the journal. */
   | { readonly type: 'approval'; readonly step: string; readonly question: number; readonly decision: ApprovalDecision }
   /** The work of a step that was no longer waited for came to an end after its attempt did. */
-  | { readonly type: 'late-result'; readonly step: string; readonly settlement: Settlement }
+  | ({ readonly type: 'late-result' } & Settled)
 
 /** The text of a message to run `runId`, with the names of secrets in place of their values, and its checksum for its last field. */
 export function writeMessage(runId: string, message: Message, secrets?: Secrets): string {

@@ -79,7 +79,7 @@ const ENTRIES: Variants<Entry> = {
   'config': { digest: text, parts: map(text) },
   'config-changed': { step: text, changed: list(text), config: text },
   'superseded': { by: oneOf('divergence', 'failure', 'redo', 'live-result'), step: text, reason: text, ids: list(text), reopened: optional(list(text)) },
-  'settled': { step: text, by: oneOf('reconcile', 'late-result', 'owner'), settlement },
+  'settled': { step: text, start: optional(position), by: oneOf('reconcile', 'late-result', 'owner'), settlement },
   'decision': { inbox: atLeast(1), step: text, effect, fingerprint: text, since: position, decision },
   'approval-asked': { step, fingerprint: text, input: optional(encoded), expiresAt: optional(number) },
   'approval-decided': { inbox: optional(atLeast(1)), step: text, decision: approvalOrNone },
@@ -96,7 +96,7 @@ const ENTRIES: Variants<Entry> = {
 const MESSAGES: Variants<Message> = {
   'decision': { step: text, effect, fingerprint: text, since: position, decision },
   'approval': { step: text, question: atLeast(1), decision: approval },
-  'late-result': { step: text, settlement },
+  'late-result': { step: text, start: optional(position), settlement },
 }
 
 // `secrets` is how the names of secrets are written in a record that had any (secrets.ts).

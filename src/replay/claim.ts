@@ -109,6 +109,8 @@ export interface Ticket {
   readonly claimedAt: number
   /** The record that answers it; undefined: it runs live. */
   readonly record: StepRecord | undefined
+  /** Position in the journal of its newest start, where that is written ahead; 0: none. */
+  start: number
   /** Position in the journal of what is handed to its caller; set when it has an end. */
   seq: number
   /** When that was handed out, in events of the machine; 0: not yet. */

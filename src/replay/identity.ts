@@ -31,8 +31,9 @@ export const numbered = (branch: string, slot: number): string => join(branch, S
 export const called = (modelStep: string, callId: string, occurrence: number): string =>
   join(modelStep, occurrence === 0 ? `c:${escape(callId)}` : `c:${escape(callId)}#${occurrence}`)
 
-/** The path of a call that was approved in the messages that a conversation began with. */
-export const approved = (branch: string, approvalId: string): string => join(branch, `p:${escape(approvalId)}`)
+/** The path of a call that was approved in the messages that a conversation began with; `occurrence` counts calls of a branch that share an approval's id. */
+export const approved = (branch: string, approvalId: string, occurrence: number): string =>
+  join(branch, occurrence === 0 ? `p:${escape(approvalId)}` : `p:${escape(approvalId)}#${occurrence}`)
 
 /** What is known by a name, a key and an occurrence: `s` a step, `b` a branch, `a` a child agent. */
 export const keyed = (branch: string, type: 's' | 'b' | 'a', name: string, key: string | undefined, occurrence: number): string =>
@@ -67,7 +68,7 @@ export const isCalled = (path: string): boolean => lastOf(path).startsWith('c:')
 /** What a call is known by that an approval let run, wherever it stands; undefined: it is none. */
 export function approvalOf(path: string): string | undefined {
   const segment = lastOf(placeOf(path))
-  return segment.startsWith('p:') ? segment : undefined
+  return segment.startsWith('p:') ? segment.split('#', 1)[0] : undefined
 }
 
 /** Where a step with a key stands, whichever time it is; undefined: it has none. */

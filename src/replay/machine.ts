@@ -12,8 +12,8 @@ import { elsewhere, formerEffect } from './elsewhere.ts'
 import { Entered } from './entered.ts'
 import { blamed, type Blamed, type Known } from './failure.ts'
 import type { History, StepRecord } from './history.ts'
-import { approved, isWithin, keyed, MAIN, numbered, parentOf } from './identity.ts'
-import { asksTheSame, isOfOtherCode, matchNumbered } from './match.ts'
+import { isWithin, keyed, MAIN, numbered, parentOf } from './identity.ts'
+import { approvedPlace, asksTheSame, isOfOtherCode, matchNumbered } from './match.ts'
 import { Order, type Next } from './order.ts'
 import { divergenceReason } from './reason.ts'
 import { ambiguity, comesAfter, REFUSED, repeatedCall, usedByOthers, type Refusal } from './refusal.ts'
@@ -71,7 +71,7 @@ export class Machine {
         if (claim.effect) branch.noteEffectOf(parentOf(asked)!)
         return this.#claimCalled(branch, claim, asked)
       }
-      if (claim.place.approvalId !== undefined) return this.#claimPlace(branch, claim, approved(branch.path, claim.place.approvalId))
+      if (claim.place.approvalId !== undefined) return this.#claimPlace(branch, claim, approvedPlace(branch, claim, claim.place.approvalId, (at) => this.#recordAt(at)))
       const before = branch.takenCall(claim.place.callId)
       if (before !== undefined && !claim.place.mayRepeat && this.#standsForItsCall(before)) return repeatedCall(claim, this.#history.current(before))
     }
@@ -146,6 +146,11 @@ export class Machine {
   isUnclaimed(step: string): boolean {
     const effect = this.#history.ledger.effects.get(step)
     return effect !== undefined && this.#unclaimed.has(effect)
+  }
+
+  /** Whether the own call of an effect was asked for in this drive, by code that still waits for it. */
+  comesBack({ step }: Effect): boolean {
+    return !this.isUnclaimed(step.id) && this.#branches.get(step.branch)?.isAbandoned === false
   }
 
   leftBehind = (): readonly Effect[] => this.#unclaimed.left()
@@ -325,7 +330,7 @@ export class Machine {
   #open(branch: Branch, claim: Claim, ref: Ticket['ref'], record?: StepRecord): Ticket {
     const occurrence = branch.countAsk(claim)
     const ticket: Ticket = {
-      ref, within: branch, claim, carriesOn: claim.model?.carriesOn, occurrence, ...branch.overlap(ref.slot), to: record?.to ?? Infinity, hadInside: ref.kind !== 'model' && this.#history.hasInside(ref.id), changedAt: isBlind(claim) ? branch.changedAt : 0, claimedAt: ++this.#event, record, seq: 0, deliveredAt: 0,
+      ref, within: branch, claim, carriesOn: claim.model?.carriesOn, occurrence, ...branch.overlap(ref.slot), to: record?.to ?? Infinity, hadInside: ref.kind !== 'model' && this.#history.hasInside(ref.id), changedAt: isBlind(claim) ? branch.changedAt : 0, claimedAt: ++this.#event, record, start: 0, seq: 0, deliveredAt: 0,
     }
     branch.open.add(ticket)
     if (isBlind(claim)) branch.noteBlind(ticket)

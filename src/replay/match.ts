@@ -2,6 +2,7 @@
 import type { Branch } from './branch.ts'
 import { isBlind, type Claim, type ModelClaim } from './claim.ts'
 import type { History, StepRecord } from './history.ts'
+import { approved, placeOf } from './identity.ts'
 import { changedParts } from './reason.ts'
 
 export type Match =
@@ -67,6 +68,19 @@ const isUnder = (record: StepRecord, config: string | undefined): boolean =>
 /** Whether a record is of a step that asks for the same; of model requests, settings aside. */
 export const asksTheSame = ({ ref, fingerprint }: StepRecord, claim: Claim): boolean =>
   ref.kind === claim.kind && ref.name === claim.name && fingerprint === claim.fingerprint
+
+/** Where a call stands that an approval in the messages let run. Of several with one id (a client that counts them anew in each conversation) it is the one that asks the same, else the first that nobody has asked for yet. */
+export function approvedPlace(branch: Branch, claim: Claim, approvalId: string, recordAt: (place: string) => StepRecord | undefined): string {
+  let free: string | undefined
+  for (let occurrence = 0; ; occurrence++) {
+    const place = approved(branch.path, approvalId, occurrence)
+    const before = branch.tickets.findLast(({ ref }) => placeOf(ref.id) === place)
+    const record = recordAt(place)
+    if (before ? before.ref.name === claim.name && before.claim.fingerprint === claim.fingerprint : record && asksTheSame(record, claim)) return place
+    if (!before) free ??= place
+    if (!before && !record) return free!
+  }
+}
 
 /** Whether a record is of a step that says nothing of what it asks, and that other code has asked for than asks now. */
 export const isOfOtherCode = ({ after }: StepRecord, claim: Claim): boolean => isBlind(claim) && after !== undefined && claim.isThat?.(after) === false

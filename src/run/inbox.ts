@@ -1,11 +1,11 @@
 /** What others send to a run, and how its owner takes it into the journal (R9). */
-import type { Settlement } from '../journal/entry.ts'
+import type { Settled } from '../journal/entry.ts'
 import { readMessage } from '../journal/message.ts'
 import type { InboxMessage } from '../journal/store.ts'
 import { unsealed, type Secrets } from '../journal/secrets.ts'
 import type { NewEntry } from '../journal/writer.ts'
 import { isInDoubt } from '../effects/doubt.ts'
-import { wouldBeRepeated, type Effect } from '../effects/ledger.ts'
+import { tells, wouldBeRepeated, type Effect } from '../effects/ledger.ts'
 import type { History } from '../replay/history.ts'
 
 export type { Message } from '../journal/message.ts'
@@ -26,10 +26,11 @@ export function entriesOf(runId: string, sent: InboxMessage, history: History, s
     if (question?.seq !== message.question || !history.approvals.isOpen(question)) return [{ ...taken, step: message.step }]
     return [{ type: 'approval-decided', inbox: seq, step: message.step, decision: message.decision }]
   }
-  if (!effect || !isNews(effect, message.settlement)) return [taken]
-  return [{ type: 'settled', step: message.step, by: 'late-result', settlement: message.settlement }, taken]
+  if (!effect || !isNews(effect, message)) return [taken]
+  const { step, start, settlement } = message
+  return [{ type: 'settled', step, ...(start !== undefined && { start }), by: 'late-result', settlement }, taken]
 }
 
-/** That it happened counts also after the outside world said that it did not. */
-const isNews = (effect: Effect, settlement: Settlement): boolean =>
-  isInDoubt(effect, () => false) || (effect.state === 'not-done' && settlement.type === 'completed')
+/** Whether what came of a start settles anything: a doubt, or that the outside world said that it did not happen. */
+export const isNews = (effect: Effect, settled: Settled): boolean =>
+  tells(effect, settled) && (isInDoubt(effect, () => false) || (effect.state === 'not-done' && settled.settlement.type === 'completed'))

@@ -205,7 +205,7 @@ function keyOf({ attempt, taken }: Drive, ticket: Ticket, consumes: Consumption)
 /** The drive ended while `started` was written: the code was not called, so there is nothing to be in doubt about. */
 async function notCalled(drive: Drive, ticket: Ticket): Promise<void> {
   // Where this cannot be written either, whoever comes next finds a doubt, which is the safe side.
-  await drive.attempt.write([{ type: 'settled', step: ticket.ref.id, by: 'owner', settlement: { type: 'not-done' } }]).catch(() => {})
+  await drive.attempt.write([{ type: 'settled', step: ticket.ref.id, start: ticket.start, by: 'owner', settlement: { type: 'not-done' } }]).catch(() => {})
 }
 
 /** Calls the step's code, in its own branch where it may hold steps. */

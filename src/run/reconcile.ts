@@ -68,7 +68,7 @@ export async function reconcile(drive: Drive, ticket: Ticket, spec: StepSpec, ef
   }
   if (said.status === 'not-done' && attempt.believesNotDone(effect, settleAfter(spec)) !== true) return
   const settlement: Settlement = said.status === 'not-done' ? { type: 'not-done' } : { type: 'completed', outcome: withinRecord(drive, spec, stored(spec, said.output, step.id, attempt.secrets), step.id) }
-  await settle(drive, step, 'reconcile', settlement)
+  await settle(drive, 'reconcile', { step: step.id, start: effect.startedSeq, settlement })
 }
 
 /** Its answer, or in words what it gave in place of one. That is looked at in here, where what goes wrong counts as the asking's: it may be anything. */

@@ -11,6 +11,7 @@ import type { Ended } from './drive-end.ts'
 import { failed, isLost, isOfRecord, messageOf } from './outcome.ts'
 import { reduced, withinRecord } from './reduced.ts'
 import { recordName } from './room.ts'
+import { settledBy } from './settle.ts'
 import { ofStep, type StepSpec } from './step.ts'
 import { NOT_BY_ITSELF } from './waiting.ts'
 
@@ -56,7 +57,7 @@ export async function record(
   } catch (error) {
     if (isLost(error)) {
       // Another drives the run now, and may be in doubt about this very step: what came of it is told by the inbox.
-      if (effect && ok && measured.tries > 0) attempt.options.onLateMessage({ type: 'late-result', step: ref.id, settlement: { type: 'completed', outcome: withinRecord(drive, spec, end.outcome, ref.id) } })
+      if (effect && ok && measured.tries > 0) attempt.options.onLateMessage({ type: 'late-result', ...settledBy(ticket, { type: 'completed', outcome: withinRecord(drive, spec, end.outcome, ref.id) }) })
       return attempt.abort(error)
     }
     if (standsAlready(drive, ticket, spec, measured.usage)) return
@@ -77,7 +78,7 @@ export async function record(
     } else {
       const message = `${spec.label} ended, but the store refused its record: ${messageOf(error)}`
       // Its outcome cannot be made durable, so it cannot be announced; its `started` stands, and with it the doubt: unless the inbox takes what is known of it.
-      if (effect && ok && isRun && !isOfRecord(error)) attempt.options.onLateMessage({ type: 'late-result', step: ref.id, settlement: { type: 'completed', outcome: withinRecord(drive, spec, end.outcome, ref.id) } })
+      if (effect && ok && isRun && !isOfRecord(error)) attempt.options.onLateMessage({ type: 'late-result', ...settledBy(ticket, { type: 'completed', outcome: withinRecord(drive, spec, end.outcome, ref.id) }) })
       if (effect) return drive.hold(ticket, { type: 'not-recorded', step: ref.id, message }, isOfRecord(error) ? NOT_BY_ITSELF : null)
       attempt.notRecorded('NOT_RECORDED', message, ref.id)
       if (ref.kind === 'model') drive.unrecordedResponses.add(ref.id)

@@ -1,10 +1,11 @@
 /** How a doubt ends: the outside world has said, or the work comes to its end after all (R6). */
-import type { Settlement, StepRef } from '../journal/entry.ts'
+import { tells } from '../effects/ledger.ts'
+import type { Settled, Settlement } from '../journal/entry.ts'
 import type { LateOutcome } from '../reliability/index.ts'
 import type { Ticket } from '../replay/claim.ts'
 import { effectAfter, isNotDone } from './after-error.ts'
 import type { Drive } from './drive.ts'
-import { isLost, stored } from './outcome.ts'
+import { isLost, messageOf, stored } from './outcome.ts'
 import { withinRecord } from './reduced.ts'
 import { ofStep, type StepSpec } from './step.ts'
 
@@ -13,18 +14,23 @@ export const SETTLE_AFTER_MS = 60_000
 
 export const settleAfter = (spec: StepSpec): number => spec.settleAfterMs ?? spec.timeoutMs ?? SETTLE_AFTER_MS
 
-export async function settle(drive: Drive, step: StepRef, by: 'reconcile' | 'late-result', settlement: Settlement): Promise<void> {
+/** What came of a step, as it was started last. */
+export const settledBy = ({ ref, start }: Ticket, settlement: Settlement): Settled => ({ step: ref.id, start, settlement })
+
+/** Writes down what is known of an effect by now. What the store refuses is told by the inbox, if that takes it: nobody else may ever know. */
+export async function settle(drive: Drive, by: 'reconcile' | 'late-result', settled: Settled): Promise<void> {
   const { attempt } = drive
+  const effect = attempt.history.ledger.effects.get(settled.step)
+  if (!effect || !tells(effect, settled)) return
   try {
-    await attempt.write([{ type: 'settled', step: step.id, by, settlement }])
+    await attempt.write([{ type: 'settled', by, ...settled }])
   } catch (error) {
-    if (isLost(error)) {
-      attempt.options.onLateMessage({ type: 'late-result', step: step.id, settlement })
-      attempt.abort(error)
-    }
+    attempt.options.onLateMessage({ type: 'late-result', ...settled })
+    if (isLost(error)) attempt.abort(error)
+    else attempt.notRecorded('NOT_RECORDED', `what came of ${effect.step.kind} "${effect.step.name}" could not be recorded: ${messageOf(error)}`, settled.step)
     return
   }
-  attempt.emit({ type: 'doubt-settled', ...ofStep(step), by, as: settlement.type })
+  attempt.emit({ type: 'doubt-settled', ...ofStep(effect.step), by, as: settled.settlement.type })
   drive.wake()
 }
 
@@ -35,10 +41,11 @@ export function onLate(drive: Drive, ticket: Ticket, spec: StepSpec, late: LateO
   if (!spec.claim.effect) return
   const settlement = lateSettlement(drive, spec, late, ticket.ref.id)
   if (!settlement) return
-  if (attempt.over) attempt.options.onLateMessage({ type: 'late-result', step: ticket.ref.id, settlement })
+  const settled = settledBy(ticket, settlement)
+  if (attempt.over) attempt.options.onLateMessage({ type: 'late-result', ...settled })
   else {
     attempt.leftOpen.delete(ticket.ref.id)
-    drive.track(settle(drive, ticket.ref, 'late-result', settlement))
+    drive.track(settle(drive, 'late-result', settled))
   }
 }
 

@@ -20,7 +20,7 @@ export function waitReason(drive: Drive, { ref, claim, changedAt }: Ticket, spec
   const about = claim.effect ?? claim.former!
   const ids = effects.map((effect) => effect.step.id)
   const isItself = ids.includes(ref.id)
-  const isBehind = why === 'in-doubt' && !isItself && effects.every((effect) => isExpected(effect) && !drive.machine.isUnclaimed(effect.step.id))
+  const isBehind = why === 'in-doubt' && !isItself && effects.every((effect) => isExpected(effect) && drive.machine.comesBack(effect))
   const asking = { step: ref.id, fingerprint: calledWith(claim) }
   const given = why === 'repeat' ? reusable(effects, asking, { isSure: changedAt === 0 }) : undefined
   const choices: Choice[] = isBehind ? [] : ['rerun', 'skip', 'result', ...(given ? ['reuse' as const] : [])]

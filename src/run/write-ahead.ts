@@ -33,6 +33,7 @@ export async function writeAhead(drive: Drive, ticket: Ticket, spec: StepSpec, {
     ...(presumed && { presumed }),
   }])
   if (isWritten) taken.keys.delete(idempotencyKey)
+  if (isWritten) ticket.start = drive.attempt.history.ledger.effects.get(ticket.ref.id)!.startedSeq
   return isWritten
 }
 

@@ -14,6 +14,7 @@ import { unsealed, type Secrets } from '../journal/secrets.ts'
 import { effectReasons } from '../journal/suspend-reason.ts'
 import type { RunRow, Store } from '../journal/store.ts'
 import { History } from '../replay/history.ts'
+import { isNews } from '../run/inbox.ts'
 import { ownership } from '../run/lease.ts'
 import { spokenTo, stepOf, type Saying } from './saying.ts'
 import { DEFAULT_SIZES, type Sizes, sizeOf } from './sizes.ts'
@@ -49,7 +50,7 @@ export async function decide(store: Store, runId: string, asked: string | Waitin
     : asked.calls?.find((call) => isStartedSince(history.ledger.effects.get(call.step), call))?.step
   if (again !== undefined) throw new HoldfastError('NOTHING_TO_RESOLVE', `step "${again}" of run "${runId}" has been started again since that was asked`, { runId, step, advice })
   const decision = decisionOf(input, question, { runId, step, now, sizes, secrets })
-  await refuseSettled(store, row, step, question, entries)
+  await refuseSettled(store, row, step, question, history, entries)
   if (decision.type === 'reuse' && decision.of !== undefined) await refuseGiven(store, row, step, decision.of, history, entries)
   const message: Message = { type: 'decision', step, effect: question.effect, fingerprint: question.fingerprint, since: asOf ?? row.lastSeq, decision }
   // A run that waits with it again has met something that was not there when that was decided.
@@ -62,11 +63,13 @@ export async function decide(store: Store, runId: string, asked: string | Waitin
 }
 
 /** The work itself has told meanwhile how it ended, and the run has not read that yet: it counts, and nothing is left to decide about (C20). */
-async function refuseSettled(store: Store, row: RunRow, step: string, { effects }: Question, entries: readonly Placed[]): Promise<void> {
+async function refuseSettled(store: Store, row: RunRow, step: string, { effects }: Question, history: History, entries: readonly Placed[]): Promise<void> {
   const { runId } = row
   for (const sent of await readInbox(store, row, newestTaken(entries))) {
     const message = readMessage(runId, sent)
     if (message.type !== 'late-result' || (message.step !== step && !effects.includes(message.step))) continue
+    const effect = history.ledger.effects.get(message.step)
+    if (!effect || !isNews(effect, message)) continue
     throw new HoldfastError('NOTHING_TO_RESOLVE', `step "${message.step}" of run "${runId}" has come to its end meanwhile`, { runId, step, advice: 'Resume the run: it goes on with what came of it' })
   }
 }

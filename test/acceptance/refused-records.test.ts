@@ -167,6 +167,20 @@ describe('a record that the store refuses (C17)', () => {
     expect(paid).toBe(1)
   })
 
+  it('of a late result that comes while the run is driven: it is told by the inbox, and nobody is asked', async () => {
+    const clock = manualClock(1_000_000)
+    let paid = 0
+    const { state, runner, agent, warnings } = scene(/"settled"/, (run) => {
+      const pay = (): Promise<string> => run.step('pay', { key: 'k', timeoutMs: 100 }, () => (paid++, sleep(clock, 1_000).then(() => 'receipt')))
+      return pay().catch(() => run.read('wait', () => sleep(clock, 5_000)).then(() => {
+        state.refuse = undefined
+        return pay()
+      }))
+    }, { clock })
+    expect(await during(clock, runner.run(agent, {}, { runId: 'r' }))).toEqual({ status: 'completed', result: 'receipt' })
+    expect([paid, state.refused, warnings()]).toEqual([1, 1, ['NOT_RECORDED']])
+  })
+
   it('of a warning or a configuration change: the run goes on', async () => {
     const settings = { system: 'be kind' }
     const fail = failingOnce()

@@ -133,8 +133,7 @@ async function inBranches({ session, run, path, line, ...place }: Place, nodes: 
     for (let i = next++; i < nodes.length; i = next++) {
       const own = new Line(line)
       const key = hasLayout(session, 1) ? `other${i}` : `b${i}`
-      values[i] = await run.branch(key, () => evaluate({ ...place, session, run, path: `${path}.b${i}`, line: own }, nodes[i]!))
-      own.close()
+      values[i] = await run.branch(key, () => evaluate({ ...place, session, run, path: `${path}.b${i}`, line: own }, nodes[i]!)).finally(() => own.close())
     }
   }
   const width = Math.max(1, Math.min(nodes.length, session.disturbance.width ?? nodes.length))

@@ -79,12 +79,13 @@ export function scriptedModel(session: Session): LanguageModelV4 {
     const at = position()!
     if ((await session.cross('before model')) || session.frozen) return never()
     world.requests++
-    world.start(session, at, undefined)
+    const start = world.start(session, at, undefined)
     await session.latency()
     if ((await session.cross('after model')) || session.frozen) return never()
     const answer = answerTo(program, options.prompt, world.answer(at))
     const fault = answer.turn?.fault
     const fails = fault !== undefined && (fault.type === 'fatal' || world.nthTry(at) <= fault.times)
+    start.failed = fails
     if (fails && fault.type !== 'break') throw apiError(fault.type)
     return { ...answer, breaks: fails }
   }

@@ -211,4 +211,28 @@ export const doubt: readonly Mutant[] = [
     edits: [{ from: "leftOf(entries).isStopped\n", to: 'entries.length === 0\n' }],
     caughtBy: { file: 'test/recover.test.ts', name: 'leaves a run alone that its caller stopped, whatever comes late of an attempt before' },
   },
+  {
+    name: 'not done, whichever start',
+    rule: 'R6',
+    wrong: 'That an earlier start of a step has come to nothing settles the doubt about the next one.',
+    file: 'src/effects/ledger.ts',
+    edits: [{ from: '(start === startedSeq || ', to: '(start >= 0 || ' }],
+    caughtBy: { file: 'test/earlier-start.test.ts', name: 'can be decided about although the end of the first call has not been read yet' },
+  },
+  {
+    name: 'a late result refused once, and lost',
+    rule: 'R6',
+    wrong: 'A late result that comes while the run is driven, and whose record the store refuses once, is told nobody.',
+    file: 'src/run/settle.ts',
+    edits: [{ from: "    attempt.options.onLateMessage({ type: 'late-result', ...settled })\n    if (isLost", to: '    if (isLost' }],
+    caughtBy: { file: 'test/acceptance/refused-records.test.ts', name: 'of a late result that comes while the run is driven: it is told by the inbox, and nobody is asked' },
+  },
+  {
+    name: 'waits for what nobody asks for',
+    rule: 'R6',
+    wrong: 'A call that waits for one in doubt, which an agent has left behind, cannot be decided about: that one is to be settled first.',
+    file: 'src/run/wait-reason.ts',
+    edits: [{ from: 'drive.machine.comesBack(effect)', to: '!drive.machine.isUnclaimed(effect.step.id)' }],
+    caughtBy: { file: 'test/elsewhere.test.ts', name: 'a payment that waits for one in doubt, which an agent has left behind and nobody asks for any more, can be decided about itself' },
+  },
 ]

@@ -232,4 +232,20 @@ export const identity: readonly Mutant[] = [
     edits: [{ from: ' && !ticket.claim.isGivenUp?.()', to: '' }],
     caughtBy: { file: 'test/given-up.test.ts', name: 'is followed by the next one, while the record of the tool is still written: streamText' },
   },
+  {
+    name: 'one approval id, one call',
+    rule: 'R1',
+    wrong: 'A call is answered with what came of another one, of other arguments, whose approval has the same id.',
+    file: 'src/effects/guard.ts',
+    edits: [{ from: 'ref.name === call.ref.name && fingerprint === call.fingerprint && state', to: 'ref.name === call.ref.name && state' }],
+    caughtBy: { file: 'test/approval.test.ts', name: 'makes both, in conversations of their own that count their approvals alike' },
+  },
+  {
+    name: 'one approval id, one place',
+    rule: 'R1',
+    wrong: 'Of two calls of a branch whose approvals have one id, the second stands in the place of the first.',
+    file: 'src/replay/match.ts',
+    edits: [{ from: 'const before = branch.tickets.findLast(', to: 'const before = branch.tickets.slice(0, 0).findLast(' }],
+    caughtBy: { file: 'test/approval.test.ts', name: 'makes both, one after the other in one branch, and replays them in whatever order they are asked for' },
+  },
 ]

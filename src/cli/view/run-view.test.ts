@@ -99,6 +99,30 @@ describe('the view of a run', () => {
     expect(states(after)).toEqual({ '0': 'completed', '0/c:a': 'skipped' })
   })
 
+  it('that waits with a call that was approved and stands behind a doubt now: that is still to be settled', () => {
+    const approved: NewEntry[] = [{ type: 'approval-asked', step: { id: '0/c:b', branch: '', kind: 'tool', name: 'refund' }, fingerprint: 'f' }, { type: 'approval-decided', step: '0/c:b', decision: { type: 'approved' } }]
+    const reason: SuspendReason = { type: 'in-doubt', step: '0/c:b', tool: 'refund', message: 'm', fingerprint: 'f', effects: ['0/c:a'] }
+    const seen = view('suspended', [started(1), asked, began(REFUND), ended(REFUND, unknown()), ...approved, ...suspended(reason)])
+    expect(seen).toMatchObject({ decisions: [{ step: '0/c:b', decision: 'approved', usedBy: null }], waits: [{ step: '0/c:b', decided: null }] })
+    expect(commands(seen)).toEqual(['result', 'skip', 'rerun'])
+  })
+
+  it('whose doubt has come to its end meanwhile has nothing to decide about; that an earlier start did nothing is no such end', () => {
+    const seen = (start: number): RunView => {
+      const late = writeMessage('r-1', { type: 'late-result', step: '0/c:a', start, settlement: { type: 'not-done' } })
+      return view('running', [started(1), asked, began(REFUND)], { inbox: [{ seq: 1, body: late }], rowPatch: { inboxSeq: 1 } })
+    }
+    expect(commands(seen(3))).toEqual(['result', 'skip', 'rerun'])
+    expect(commands(seen(4))).toEqual([])
+    expect(seen(4).waits[0]!.message).toBe('nobody knows whether "refund" took effect. What came of 0/c:a is known meanwhile: the run goes on with that once it is resumed')
+  })
+
+  it('whose question was withdrawn lists no decision: nobody has made one', () => {
+    const step = { id: '0/c:b', branch: '', kind: 'tool', name: 'refund' } as const
+    const seen = view('suspended', [started(1), asked, { type: 'approval-asked', step, fingerprint: 'f' }, { type: 'approval-decided', step: step.id, decision: { type: 'withdrawn' } }])
+    expect(seen.decisions).toEqual([])
+  })
+
   it.each(['completed', 'cancelled'] as const)('that has %s has no messages for a next attempt: there is none', (status) => {
     expect(view(status, [started(1), { type: 'run-ended', status }], { inbox: undefined, rowPatch: { inboxSeq: 2 } })).toMatchObject({ unread: 0 })
   })

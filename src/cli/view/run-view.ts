@@ -3,8 +3,10 @@ import { HoldfastError, type RunUsage } from '../../errors.ts'
 import type { Placed } from '../../journal/chain.ts'
 import { decode } from '../../journal/codec.ts'
 import type { LimitsRecord } from '../../journal/entry.ts'
-import { readMessage, takenSeq } from '../../journal/message.ts'
+import { readMessage, takenSeq, type Message } from '../../journal/message.ts'
 import type { InboxMessage, RunRow, RunStatus } from '../../journal/store.ts'
+import type { History } from '../../replay/history.ts'
+import { isNews } from '../../run/inbox.ts'
 import { givenLimits } from '../../run/limits.ts'
 import { messageOf } from '../../run/readable.ts'
 import { usageOf } from '../../run/usage.ts'
@@ -14,7 +16,7 @@ import { AttemptLog, type AttemptView } from './attempts.ts'
 import { Findings, type FoundView } from './findings.ts'
 import { statusOf } from './run-status.ts'
 import { StepLog, type StepView, type TakenDecision } from './steps.ts'
-import { waitsOf, type WaitView } from './waits.ts'
+import { decidedOf, waitsOf, type WaitView } from './waits.ts'
 
 export interface RunView extends FoundView {
   readonly runId: string
@@ -92,16 +94,17 @@ export function runView({ row: given, entries, owner, inbox = [], place, now = -
     findings.apply(entry, steps.attempt)
     taken = Math.max(taken, takenSeq(entry))
   }
-  const pending = inbox.map((sent) => readMessage(row.runId, sent)).filter((message) => message.type !== 'late-result')
+  const messages = inbox.map((sent) => readMessage(row.runId, sent))
+  const pending = messages.filter((message) => message.type !== 'late-result')
   const decisions: DecisionView[] = [
     ...steps.decisions(),
     ...pending.map(({ step, decision }) => ({ step, decision: decision.type, by: ('by' in decision && decision.by) || null, attempt: null, usedBy: null })),
   ]
-  const decided = new Map(decisions.filter(({ usedBy }) => usedBy === null).map(({ step, decision }) => [step, decision]))
+  const known = { ...decidedOf(decisions.filter(({ usedBy }) => usedBy === null)), ended: endedOf(messages, steps.history) }
   const isOver = status === 'completed' || status === 'cancelled'
   const canGoOn = owner === null && !isOver
   // What somebody is asked about may be answered while the run is driven; what is in doubt may be on its way then.
-  const waits = isOver ? [] : waitsOf(runId, entries, steps.history, decided, place).filter(({ type }) => canGoOn || type === 'approval')
+  const waits = isOver ? [] : waitsOf(runId, entries, steps.history, known, place).filter(({ type }) => canGoOn || type === 'approval')
   const waiting = new Map(waits.flatMap(({ step, tool }) => (step === null ? [] : [[step, tool] as const])))
   const views = steps.views({ driver: owner === null ? undefined : row.token, waiting })
   return {
@@ -126,6 +129,14 @@ export function runView({ row: given, entries, owner, inbox = [], place, now = -
     waits,
     resume: canGoOn ? resumeCommand(runId, place, status) : null,
   }
+}
+
+/** Steps of which the inbox says what came of them: nothing is left to decide about those (C20). */
+function endedOf(messages: readonly Message[], { ledger }: History): ReadonlySet<string> {
+  return new Set(messages.flatMap((message) => {
+    const effect = message.type === 'late-result' ? ledger.effects.get(message.step) : undefined
+    return effect && message.type === 'late-result' && isNews(effect, message) ? [message.step] : []
+  }))
 }
 
 function beginningOf(row: RunRow, entries: readonly Placed[]): Pick<RunView, 'agent' | 'version' | 'threadId' | 'input'> {

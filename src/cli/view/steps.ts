@@ -99,7 +99,9 @@ export class StepLog {
         break
       case 'approval-decided': {
         const { decision } = entry
-        this.#decisions.set(entry.step, { step: entry.step, decision: decision.type, by: ('by' in decision && decision.by) || null, attempt: this.attempt, usedBy: null })
+        // Nobody has decided: nobody waits for the call any more.
+        if (decision.type === 'withdrawn') this.#decisions.delete(entry.step)
+        else this.#decisions.set(entry.step, { step: entry.step, decision: decision.type, by: ('by' in decision && decision.by) || null, attempt: this.attempt, usedBy: null })
         break
       }
       case 'consumed':

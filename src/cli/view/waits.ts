@@ -48,9 +48,28 @@ export interface CallView {
   readonly answered: boolean
 }
 
+/** What is known of the steps that a run waits with, and is not carried out yet, by step. */
+export interface Known {
+  /** Whether a call may be made. */
+  readonly answers: ReadonlyMap<string, TakenDecision['decision']>
+  /** What is to be done about a doubt. */
+  readonly decisions: ReadonlyMap<string, TakenDecision['decision']>
+  /** Steps that have come to their end meanwhile. */
+  readonly ended: ReadonlySet<string>
+}
+
+const NOTHING_KNOWN: Known = { answers: new Map(), decisions: new Map(), ended: new Set() }
+
+const ANSWERS: ReadonlySet<TakenDecision['decision']> = new Set<TakenDecision['decision']>(['approved', 'denied', 'expired'])
+
+export function decidedOf(decisions: readonly Pick<TakenDecision, 'step' | 'decision'>[]): Pick<Known, 'answers' | 'decisions'> {
+  const mapOf = (areAnswers: boolean): Known['answers'] => new Map(decisions.filter(({ decision }) => ANSWERS.has(decision) === areAnswers).map(({ step, decision }) => [step, decision]))
+  return { answers: mapOf(true), decisions: mapOf(false) }
+}
+
 /** Why the run is suspended, and what else is in doubt: a person may settle that before the run is resumed. */
-export function waitsOf(runId: string, entries: readonly Placed[], history: History, decided: ReadonlyMap<string, TakenDecision['decision']>, place: Place): WaitView[] {
-  const view = (reason: SuspendReason): WaitView => waitView(runId, reason, history, decided, place, entries.at(-1)?.seq)
+export function waitsOf(runId: string, entries: readonly Placed[], history: History, known: Known, place: Place): WaitView[] {
+  const view = (reason: SuspendReason): WaitView => waitView(runId, reason, place, { history, known, asOf: entries.at(-1)?.seq })
   const isPast = ({ type, ...at }: SuspendReason): boolean => {
     const question = type === 'approval' && 'step' in at ? history.approvals.about(at.step) : undefined
     return question !== undefined && question.decision === undefined && !history.approvals.isOpen(question)
@@ -65,19 +84,21 @@ export function waitsOf(runId: string, entries: readonly Placed[], history: Hist
 }
 
 /** A reason by itself, where the journal is not at hand. */
-export function waitView(runId: string, reason: SuspendReason, history: History | undefined, decided: ReadonlyMap<string, TakenDecision['decision']>, place: Place, asOf?: number): WaitView {
+export function waitView(runId: string, reason: SuspendReason, place: Place, { history, known: { answers, decisions, ended } = NOTHING_KNOWN, asOf }: { readonly history?: History; readonly known?: Known; readonly asOf?: number | undefined } = {}): WaitView {
   const { type } = reason
-  if (type === 'approval') return approvalView(runId, reason, history, decided.get(reason.step) ?? null, place, asOf)
+  if (type === 'approval') return approvalView(runId, reason, history, answers.get(reason.step) ?? null, place, asOf)
   if (!isEffectReason(reason)) {
     const step = 'step' in reason && reason.step !== '' ? reason.step : null
     return { type, step, tool: null, message: reason.message, started: null, effects: [], settleFirst: [], calls: [], decided: null, choices: [] }
   }
   const { step, tool, effects, first = [] } = reason
-  const known = decided.get(step) ?? null
+  const decided = decisions.get(step) ?? null
   const calls = callsOf(reason, history)
+  const over = [...new Set([step, ...effects])].filter((id) => ended.has(id))
+  const isOpen = decided === null && over.length === 0
   return {
-    type, step, tool, message: messageOf(reason, calls, history), started: effects.includes(step) || isStarted(step, calls), effects, settleFirst: first, calls, decided: known,
-    choices: known === null ? choicesFor(reason, history).map((choice) => ({ choice, ...(choice === 'reuse' && ofWhat(reason, history)), command: resolveCommand(runId, step, choice, place, asOf) })) : [],
+    type, step, tool, message: `${messageOf(reason, calls, history)}${over.length > 0 ? `. What came of ${over.join(', ')} is known meanwhile: the run goes on with that once it is resumed` : ''}`, started: effects.includes(step) || isStarted(step, calls), effects, settleFirst: first, calls, decided,
+    choices: isOpen ? choicesFor(reason, history).map((choice) => ({ choice, ...(choice === 'reuse' && ofWhat(reason, history)), command: resolveCommand(runId, step, choice, place, asOf) })) : [],
   }
 }
 

@@ -1,0 +1,104 @@
+/** What comes late of one start of a step with effects says nothing of the next one, which may have taken effect (R6). */
+import { generateText, stepCountIs, tool } from 'ai'
+import { describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import { createRunner, defineAgent, memoryStore, type Outcome, type Reconciled, type Runner, type Store } from '../src/index.ts'
+import { later, mortal } from './support/crash.ts'
+import { testModel } from './support/model.ts'
+
+const quick = { idleMs: 5, replayHoldMs: 20 }
+
+const notFound = (): Error => Object.assign(new Error('no such order'), { statusCode: 404 })
+
+/** A payment whose first call is left by its caller, and whose second, which somebody let run, is left in doubt. */
+async function startedTwice() {
+  const calls: PromiseWithResolvers<string>[] = []
+  let stop = (): void => {}
+  const agent = defineAgent('a', (run) => run.step('pay', { key: 'ada', input: 7 }, () => {
+    const call = Promise.withResolvers<string>()
+    calls.push(call)
+    stop()
+    return call.promise
+  }))
+  const store = memoryStore()
+  const runner = createRunner({ agents: [agent], store, ...quick })
+  const stopped = async (drive: (signal: AbortSignal) => Promise<Outcome>): Promise<void> => {
+    const controller = new AbortController()
+    stop = () => controller.abort(new Error('user left'))
+    await expect(drive(controller.signal)).rejects.toThrow('user left')
+  }
+  await stopped((signal) => runner.run(agent, 1, { runId: 'r', signal }))
+  expect(await runner.resume('r')).toMatchObject({ status: 'suspended', reasons: [{ type: 'in-doubt' }] })
+  await runner.resolve('r', STEP, 'rerun')
+  await stopped((signal) => runner.resume('r', { signal }))
+  const told = async (): Promise<void> => void (await expect.poll(async () => (await store.get('r'))!.inboxSeq).toBe(2))
+  return { calls, runner, told }
+}
+
+const STEP = 's:pay:ada#0'
+
+const asks = async (runner: Runner): Promise<void> => void expect(await runner.resume('r')).toMatchObject({ status: 'suspended', reasons: [{ type: 'in-doubt', effects: [STEP] }] })
+
+describe('a payment that was started twice, and is in doubt', () => {
+  it('is not made a third time because the first call comes to nothing', async () => {
+    const { calls, runner, told } = await startedTwice()
+    calls[0]!.reject(notFound())
+    await told()
+    for (let i = 0; i < 2; i++) await asks(runner)
+    expect(calls).toHaveLength(2)
+  })
+
+  it('can be decided about although the end of the first call has not been read yet', async () => {
+    const { calls, runner, told } = await startedTwice()
+    calls[0]!.reject(notFound())
+    await told()
+    expect(await runner.resolve('r', STEP, { result: 'by hand' }, { resume: true })).toEqual({ status: 'completed', result: 'by hand' })
+    expect(calls).toHaveLength(2)
+  })
+
+  it('is answered with the receipt of the first call, which asked for the same', async () => {
+    const { calls, runner, told } = await startedTwice()
+    calls[0]!.resolve('receipt')
+    await told()
+    expect(await runner.resume('r')).toEqual({ status: 'completed', result: 'receipt' })
+    expect(calls).toHaveLength(2)
+  })
+})
+
+it('what a process was told of a payment says nothing of the next start of it, which another process has made since', async () => {
+  const store = memoryStore()
+  const paid: string[] = []
+  let asked = 0
+  const model = testModel((turn) => (turn === 0 ? { calls: [{ id: 'c', tool: 'pay', input: {} }] } : { text: 'done' }))
+  const agent = defineAgent('a', async (run) => {
+    const pay = tool({ inputSchema: z.object({}), execute: async () => `receipt ${paid.push('paid')}` })
+    const reconcile = async (): Promise<Reconciled<string>> => (asked++, paid.length === 0 ? { status: 'not-done' } : { status: 'completed', output: 'receipt 1' })
+    const tools = run.tools({ pay }, { pay: { reconcile, settleAfterMs: 0 } })
+    return (await generateText({ model: run.model(model), tools, prompt: 'Pay', stopWhen: stepCountIs(3) })).steps[0]!.toolResults[0]?.output
+  })
+  const runnerOf = (over: Store, hours: number): Runner => createRunner({ agents: [agent], store: over, clock: later(hours * 3_600_000), ...quick })
+  const killed = async (entry: RegExp, when: 'before' | 'after', hours: number): Promise<void> => {
+    const dying = mortal(store)
+    const died = dying.killAt(entry, when)
+    void runnerOf(dying.store, hours).run(agent, 1, { runId: 'r' })
+    await died
+  }
+  await killed(/"step-started".*"name":"pay"/, 'after', 0)
+  expect(paid).toEqual([])
+  // It stands still when it has been told, until another one has paid, and was killed.
+  const late = new Proxy(store, {
+    get: (target, property) => {
+      const value: unknown = Reflect.get(target, property, target)
+      if (typeof value !== 'function') return value
+      return async (...args: unknown[]) => {
+        if (property === 'append' && (args[1] as { entries: { body: string }[] }).entries.some(({ body }) => body.includes('"settled"'))) await killed(/"step-ended".*"name":"pay"/, 'before', 2)
+        return (value as (...a: unknown[]) => unknown).apply(target, args)
+      }
+    },
+  })
+  await expect(runnerOf(late, 1).resume('r')).rejects.toMatchObject({ code: 'LEASE_LOST' })
+  await expect.poll(async () => (await store.get('r'))!.inboxSeq).toBe(1)
+  expect([paid, asked]).toEqual([['paid'], 2])
+  expect(await runnerOf(store, 3).resume('r')).toEqual({ status: 'completed', result: 'receipt 1' })
+  expect([paid, asked]).toEqual([['paid'], 3])
+})
