@@ -27,7 +27,7 @@ export async function settle(drive: Drive, by: 'reconcile' | 'late-result', sett
   } catch (error) {
     attempt.options.onLateMessage({ type: 'late-result', ...settled })
     if (isLost(error)) attempt.abort(error)
-    else attempt.notRecorded('NOT_RECORDED', `what came of ${effect.step.kind} "${effect.step.name}" could not be recorded: ${messageOf(error)}`, settled.step)
+    else attempt.warn('NOT_RECORDED', `what came of ${effect.step.kind} "${effect.step.name}" could not be recorded: ${messageOf(error)}`, settled.step)
     return
   }
   attempt.emit({ type: 'doubt-settled', ...ofStep(effect.step), by, as: settled.settlement.type })

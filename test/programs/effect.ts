@@ -26,7 +26,7 @@ export async function perform({ session, position, does, key, output, repeatable
   const isFlaky = does === 'flaky' && (!repeatable || world.nthTry(position) <= 2)
   await session.latency()
   const hasEffect = does === 'ok' || does === 'reset-after' || does === 'hang-after' || does === 'late' || (does === 'flaky' && !isFlaky)
-  if (does === 'late') await session.wait(LATE_MS)
+  if (does === 'late' || does === 'late-error') await session.wait(LATE_MS)
   if ((await session.cross('before effect')) || session.frozen) return never()
   // "Not done" is believed of a process when its lease and the time of its tools are over: one that stood still for longer and acts then cannot be foreseen.
   const isForeseen = !session.zombie || session.timeline.now() < session.pausedMs + LEASE_MS + TOOL_MS
@@ -35,8 +35,12 @@ export async function perform({ session, position, does, key, output, repeatable
   if ((await session.cross('after effect')) || session.frozen) return never()
   if (does === 'hang-before' || does === 'hang-after') return never()
   start.over = true
-  start.failed = does === 'error'
+  start.failed = does === 'error' || does === 'late-error'
   if (does === 'error') throw new Error('there is no such thing')
+  // That it did nothing says nothing of a start that came since.
+  const isNewest = world.get(position)!.starts.at(-1) === start
+  if (does === 'late-error' && isNewest) Object.assign(world.get(position)!, { settled: true, notDone: true })
+  if (does === 'late-error') throw Object.assign(new Error('not found'), { statusCode: 404 })
   if (does === 'reset-before' || does === 'reset-after' || isFlaky) throw Object.assign(new Error('socket hang up'), { code: 'ECONNRESET' })
   start.returned = true
   // Nobody waits for it any more, and whoever waits for what became of it hears of it.

@@ -17,7 +17,7 @@ export function generate(seed: number): Program {
 const LEAVES = ['loop', 'step', 'read', 'wait', 'asks', 'steps', 'keyed', 'race', 'chain', 'throw'] as const
 const HOLDERS = ['branches', 'agent', 'inside', 'team'] as const
 const TOOLS: readonly ToolName[] = ['pay', 'mail', 'order', 'note', 'post', 'put', 'look']
-const TROUBLES: readonly Behaviour[] = ['error', 'reset-before', 'reset-after', 'hang-before', 'hang-after', 'late', 'flaky']
+const TROUBLES: readonly Behaviour[] = ['error', 'reset-before', 'reset-after', 'hang-before', 'hang-after', 'late', 'late-error', 'flaky']
 const FAULTS = ['busy', 'wait', 'break', 'fatal'] as const
 const VIAS: readonly Via[] = ['hand', 'hand-stream', 'generateText', 'streamText']
 const DISTURBANCES = ['kill', 'pause', 'nap', 'close', 'refuse', 'width', 'version'] as const

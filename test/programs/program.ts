@@ -16,6 +16,8 @@ export type Behaviour =
   | 'hang-after'
   /** Takes effect and returns only after its time limit. */
   | 'late'
+  /** Says only after its time limit that it has done nothing. */
+  | 'late-error'
   /** Throws ECONNRESET the first two times (of all attempts), then works. Where it may not run twice: as `reset-before`. */
   | 'flaky'
 
