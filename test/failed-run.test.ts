@@ -257,3 +257,57 @@ it.each<[string, (run: Run) => Promise<unknown>]>([
   expect(await runs(charge).resume('r')).toMatchObject({ status: 'suspended', reasons: [{ type: 'repeat', tool: 'charge' }] })
   expect(done).toEqual(['charge', 'charge'])
 })
+
+describe('a payment that was made at another place, after one had failed here', () => {
+  /** Workers in branches take an order each from one queue, one after the other. */
+  async function workersOf(run: Run, workers: readonly string[], orders: readonly number[], pay: (order: number) => Promise<unknown>): Promise<void> {
+    const queue = [...orders]
+    const turns = workers.map(() => Promise.withResolvers<void>())
+    turns[0]!.resolve()
+    const results = await Promise.allSettled(workers.map((worker, i) => run.branch(worker, async () => {
+      await turns[i]!.promise
+      const order = queue.shift()
+      if (order !== undefined) await pay(order).finally(() => turns[i + 1]?.resolve())
+      turns[i + 1]?.resolve()
+    })))
+    const errors = results.flatMap((result) => (result.status === 'rejected' ? [result.reason] : []))
+    if (errors.length > 0) throw new AggregateError(errors, `${errors.length} failed`)
+  }
+
+  it('is not made again where another worker has its order now, in the turn of what failed', async () => {
+    let workers = ['w0', 'w1']
+    const agent = defineAgent('a', (run) => workersOf(run, workers, [7, 9], (order) => run.step('pay', { input: { order } }, () => {
+      done.push(`pay ${order}`)
+      if (order === 9 && !isMended) throw new Error('card declined')
+      return order
+    })))
+    const runner = createRunner({ agents: [agent], store: memoryStore(), ...quick })
+    await expect(runner.run(agent, 1, { runId: 'r' })).rejects.toThrow('1 failed')
+    isMended = true
+    workers = ['w1', 'w0']
+    expect(await runner.resume('r')).toMatchObject({ status: 'suspended', reasons: [{ type: 'repeat', effects: ['b:w0#0/0'] }] })
+    expect(done.filter((what) => what === 'pay 7')).toHaveLength(1)
+  })
+
+  it('is not made again by the worker that had failed, where that is known only since', async () => {
+    const store = memoryStore()
+    let workers = ['w0', 'w1']
+    const agent = defineAgent('a', (run) => workersOf(run, workers, [7], (order) => run.step('pay', { key: order, input: { order } }, broken(`pay ${order}`))))
+    const killed = async (entry: RegExp): Promise<void> => {
+      const dying = mortal(store)
+      const died = dying.killAt(entry)
+      void createRunner({ agents: [agent], store: dying.store, clock: later(workers[0] === 'w0' ? 0 : 3_600_000), ...quick }).run(agent, 1, { runId: 'r' })
+      await died
+    }
+    await killed(/"run-ended"/)
+    isMended = true
+    workers = ['w1', 'w0']
+    await killed(/"run-ended"/)
+    expect(done).toEqual(['pay 7', 'pay 7'])
+    workers = ['w0', 'w1']
+    const runner = createRunner({ agents: [agent], store, clock: later(7_200_000), ...quick })
+    await expect(runner.resume('r')).rejects.toThrow('1 failed')
+    expect(await runner.resume('r')).toMatchObject({ status: 'suspended', reasons: [{ type: 'repeat', tool: 'pay' }] })
+    expect(done).toEqual(['pay 7', 'pay 7'])
+  })
+})

@@ -43,8 +43,8 @@ export interface Effect {
   superseded: 'divergence' | 'failure' | undefined
   /** The call at another turn that a decision let pass in its place. */
   takenBy: string | undefined
-  /** Where in the journal its run has failed with it; -1: it has not. */
-  failedSeq: number
+  /** Its run has failed with it. */
+  hasFailed: boolean
   /** It was answered for: a decision or an answer used it up. */
   consumed: boolean
   /** A call of other arguments was let past it: it stands in the way of the very same one only. */
@@ -203,7 +203,7 @@ export class Ledger {
           if (entry.by !== 'failure') effect.superseded = 'divergence'
           if (before) continue
           effect.superseded ??= 'failure'
-          if (entry.by === 'failure') effect.failedSeq = seq
+          if (entry.by === 'failure') effect.hasFailed = true
           // Used up by its own call, while its record answered: nobody was asked about making it once more. Where another call has, that stands for it.
           if (this.#givenAway.get(turnOf(id))?.has(effect)) continue
           effect.consumed = effect.passed = false
@@ -271,7 +271,7 @@ export class Ledger {
       told: 'nothing',
       toldIn: -1,
       superseded: undefined,
-      failedSeq: -1,
+      hasFailed: false,
       takenBy: undefined,
       consumed: false,
       passed: false,

@@ -7,7 +7,7 @@ import type { Unclaimed } from './unclaimed.ts'
 
 /** Effects that nobody has asked for, and that the call may be: it asks for the very same (a step without input has not said what), or may stand in a step that does. */
 export function elsewhere(unclaimed: Unclaimed, ledger: Ledger, ticket: Ticket, effect: ClaimedEffect, rivals: readonly string[]): readonly Effect[] {
-  return candidates(unclaimed, ledger, ticket, effect, rivals).filter((each) => unclaimed.mayBe(ticket.ref, each))
+  return candidates(unclaimed, ledger, ticket, effect, rivals).filter((each) => unclaimed.mayBe(ticket.ref, calledWith(ticket.claim), each))
 }
 
 function candidates(unclaimed: Unclaimed, ledger: Ledger, { ref, claim }: Ticket, { name, key, policy, keyOf }: ClaimedEffect, rivals: readonly string[]): readonly Effect[] {
@@ -18,7 +18,7 @@ function candidates(unclaimed: Unclaimed, ledger: Ledger, { ref, claim }: Ticket
   const alike = unclaimed.of({ name, key }, mayBe, rivals)
   switch (claim.kind) {
     case 'step':
-      return [...alike, ...unclaimed.otherwiseKeyed({ name, key }, ref, mayBe)]
+      return [...alike, ...unclaimed.otherwiseKeyed({ name, key }, ref, calledWith(claim), mayBe)]
     case 'tool': {
       // One without a key may be about the same: by the key that it would have now, if that can be told.
       const keyNow = (effect: Effect): string | undefined => (effect.ref.key === '' ? keyOf?.(effect.input) : undefined)

@@ -353,8 +353,8 @@ export class Machine {
     if (ticket.claim.place.type === 'key') branch.closeKey(keyed(branch.path, typeOf(ticket.claim), ticket.claim.name, ticket.claim.place.key, 0))
   }
 
-  #supersedeBlind({ ref, after }: StepRecord, isOthers: boolean): Note {
-    if (!isOthers) this.#unclaimed.driveAgain(ref, this.#history.newest)
+  #supersedeBlind({ ref, after, fingerprint }: StepRecord, isOthers: boolean): Note {
+    if (!isOthers) this.#unclaimed.driveAgain(ref, fingerprint, this.#history.ledger.token)
     const why = isOthers ? `is asked for by other code than in the journal: that had asked for ${after?.[0] || 'nothing'} last` : 'follows a result that may be another one now'
     const note: Note = { type: 'superseded', by: 'live-result', step: ref.id, reason: `${ref.kind} "${ref.name}" has no input and ${why}`, ids: [ref.id] }
     this.#supersede(note)

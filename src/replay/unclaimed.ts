@@ -18,7 +18,7 @@ export class Unclaimed {
   readonly #ofSteps = new Map<string, Map<string, Effect[]>>()
   /** All turns of these, by name. */
   readonly #turns = new Set<string>()
-  /** By name, the turns of what is driven again, with the position at which that was found: what is asked for there is that, and nothing that was done elsewhere by then. */
+  /** By name, turn and arguments what is driven again, with the attempt that had made it: asked for there it is that, and nothing that was done elsewhere by then. */
   readonly #again = new Map<string, number>()
   /** Steps that a record answers together with all that they hold. */
   readonly #whole = new Set<string>()
@@ -27,7 +27,7 @@ export class Unclaimed {
     this.#ledger = ledger
     for (const effect of ledger.effects.values()) {
       if (effect.step.kind === 'step') this.#addStep(effect)
-      if (effect.failedSeq >= 0) this.driveAgain(effect.step, effect.failedSeq)
+      if (effect.hasFailed) this.driveAgain(effect.step, effect.fingerprint, effect.token)
       if (effect.superseded) continue
       add(this.#effects, refOf(effect.ref), effect)
       if (effect.step.kind === 'tool') this.#keys.set(effect.ref.name, (this.#keys.get(effect.ref.name) ?? new Set()).add(effect.ref.key))
@@ -47,14 +47,15 @@ export class Unclaimed {
     return this.#effects.get(refOf(ref))?.has(step.id) === true
   }
 
-  /** What was asked for here has failed the run, or follows a result that may be another one: the same code asks for it anew. */
-  driveAgain({ name, id }: StepRef, since: number): void {
-    this.#again.set(turnIn(name, turnOf(id)), since)
+  /** What was asked for here in attempt `token` has failed the run, or follows a result that may be another one: the same code asks for it anew. */
+  driveAgain({ name, id }: StepRef, fingerprint: string, token: number): void {
+    const call = callAt(name, turnOf(id), fingerprint)
+    this.#again.set(call, Math.max(token, this.#again.get(call) ?? 0))
   }
 
-  /** Whether it was done after the call at this turn had failed, or was replaced: that call may be it. */
-  mayBe({ name, id }: StepRef, { startedSeq }: Effect): boolean {
-    return startedSeq > (this.#again.get(turnIn(name, turnOf(id))) ?? -1)
+  /** Whether a call may be what was done there: it was not made at its own turn before, and failed or was replaced, or that was done in a later attempt. */
+  mayBe({ name, id }: StepRef, fingerprint: string, { token }: Effect): boolean {
+    return token > (this.#again.get(callAt(name, turnOf(id), fingerprint)) ?? -1)
   }
 
   /** Of an effect, those that happened and that the call may be: by what it asks (where it says that), or because they lie below one of `rivals`. */
@@ -70,12 +71,12 @@ export class Unclaimed {
   }
 
   /** Of the steps of a name, those that a step of the handler may be that was given a key, or has lost it: whatever is known of them, or in doubt. */
-  otherwiseKeyed({ name, key }: EffectRef, { id }: StepRef, mayBe: (effect: Effect) => boolean): Effect[] {
+  otherwiseKeyed({ name, key }: EffectRef, { id }: StepRef, fingerprint: string, mayBe: (effect: Effect) => boolean): Effect[] {
     // It stood here before, under the same key or none: the others are others, but for what was done after it had failed.
-    const here = turnIn(name, turnOf(id))
-    const since = this.#turns.has(here) ? (this.#again.get(here) ?? Infinity) : -1
+    const turn = turnOf(id)
+    const since = this.#turns.has(turnIn(name, turn)) ? (this.#again.get(callAt(name, turn, fingerprint)) ?? Infinity) : -1
     return [...(this.#ofSteps.get(name)?.values() ?? [])].flat().filter((effect) =>
-      effect.startedSeq > since && (effect.ref.key === '') !== (key === '') && mayBe(effect)
+      effect.token > since && (effect.ref.key === '') !== (key === '') && mayBe(effect)
       && (isDone(effect) || (!effect.consumed && (isInDoubt(effect, () => false) || wouldBeRepeated(effect)))) && !this.#isHeld(effect.step.id))
   }
 
@@ -105,6 +106,8 @@ function add(to: Map<string, Map<string, Effect>>, by: string, effect: Effect): 
   if (same) same.set(effect.step.id, effect)
   else to.set(by, new Map([[effect.step.id, effect]]))
 }
+
+const callAt = (name: string, turn: string, fingerprint: string): string => JSON.stringify([name, turn, fingerprint])
 
 const turnIn = (name: string, turn: string): string => JSON.stringify([name, turn])
 

@@ -61,7 +61,7 @@ export const moved: readonly Mutant[] = [
     rule: 'R5',
     wrong: 'A step that is moved into a branch and given a key at once is made again.',
     file: 'src/replay/elsewhere.ts',
-    edits: [{ from: 'otherwiseKeyed({ name, key }, ref, mayBe)', to: 'otherwiseKeyed({ name, key }, ref, (effect) => effect.step.branch === ref.branch && mayBe(effect))' }],
+    edits: [{ from: 'otherwiseKeyed({ name, key }, ref, calledWith(claim), mayBe)', to: 'otherwiseKeyed({ name, key }, ref, calledWith(claim), (effect) => effect.step.branch === ref.branch && mayBe(effect))' }],
     caughtBy: { file: 'test/other-policy.test.ts', name: 'is not made again without a question: given a key' },
   },
   {
