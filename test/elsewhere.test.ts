@@ -323,6 +323,30 @@ describe('a decision that is given with the reason it was asked for with', () =>
   })
 })
 
+it('a payment that a model asks for in the same words, at another place and of a tool whose schema adds a default by now, is not made again without a question', async () => {
+  const paid: string[] = []
+  const fail = failingOnce()
+  let isDeployed = false
+  const schemas = [z.object({ order: z.number() }), z.object({ order: z.number(), currency: z.string().default('EUR') })]
+  const pays = async (run: Run): Promise<unknown> => {
+    const model = testModel((turn) => (turn === 0 ? { calls: [{ id: 'c', tool: 'pay', input: { order: 7 } }] } : { text: 'done' }))
+    const tools = run.tools({ pay: tool({ inputSchema: schemas[isDeployed ? 1 : 0]!, execute: async (input) => (paid.push(JSON.stringify(input)), 'receipt') }) })
+    return (await generateText({ model: run.model(model), tools, prompt: 'Pay order 7', stopWhen: stepCountIs(3) })).steps[0]!.toolResults[0]?.output
+  }
+  const agent = defineAgent('a', async (run) => {
+    const told = await (isDeployed ? run.branch('eu', () => pays(run)) : pays(run))
+    fail()
+    return told
+  })
+  const runner = createRunner({ agents: [agent], store: memoryStore(), ...quick })
+  await expect(runner.run(agent, 1, { runId: 'r' })).rejects.toThrow(/later/)
+  isDeployed = true
+  const outcome = await runner.resume('r')
+  expect(outcome).toMatchObject({ status: 'suspended', reasons: [{ type: 'repeat', effects: ['0/c:c'] }] })
+  expect(await runner.resolve('r', waitingIn(outcome), 'reuse', { resume: true })).toEqual({ status: 'completed', result: 'receipt' })
+  expect(paid).toEqual(['{"order":7}'])
+})
+
 it('a payment that waits for one in doubt, which an agent has left behind and nobody asks for any more, can be decided about itself', async () => {
   const paid: string[] = []
   const store = memoryStore()

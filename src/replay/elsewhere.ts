@@ -1,17 +1,20 @@
 /** What a call may be that stands at another place now, is known otherwise, or had effects of its own then (R5). */
 import { isInDoubt } from '../effects/doubt.ts'
-import { isSilent, type Effect, type Ledger } from '../effects/ledger.ts'
+import { isSilent, type Effect } from '../effects/ledger.ts'
 import { calledWith, type ClaimedEffect, type Ticket } from './claim.ts'
 import type { History } from './history.ts'
 import type { Unclaimed } from './unclaimed.ts'
 
 /** Effects that nobody has asked for, and that the call may be: it asks for the very same (a step without input has not said what), or may stand in a step that does. */
-export function elsewhere(unclaimed: Unclaimed, ledger: Ledger, ticket: Ticket, effect: ClaimedEffect, rivals: readonly string[]): readonly Effect[] {
-  return candidates(unclaimed, ledger, ticket, effect, rivals).filter((each) => unclaimed.mayBe(ticket.ref, calledWith(ticket.claim), each))
+export function elsewhere(unclaimed: Unclaimed, history: History, ticket: Ticket, effect: ClaimedEffect, rivals: readonly string[]): readonly Effect[] {
+  return candidates(unclaimed, history, ticket, effect, rivals).filter((each) => unclaimed.mayBe(ticket.ref, calledWith(ticket.claim), each))
 }
 
-function candidates(unclaimed: Unclaimed, ledger: Ledger, { ref, claim }: Ticket, { name, key, policy, keyOf }: ClaimedEffect, rivals: readonly string[]): readonly Effect[] {
-  const inTheSameWords = (effect: Effect): boolean => effect.fingerprint === calledWith(claim) || effect.asked === claim.fingerprint
+function candidates(unclaimed: Unclaimed, history: History, { ref, claim }: Ticket, { name, key, policy, keyOf }: ClaimedEffect, rivals: readonly string[]): readonly Effect[] {
+  // A schema may make something else of the same words by now.
+  const words = claim.kind === 'tool' ? history.askedWith(ref.id) : undefined
+  const inTheSameWords = (effect: Effect): boolean =>
+    effect.fingerprint === calledWith(claim) || effect.asked === claim.fingerprint || (words !== undefined && history.askedWith(effect.step.id) === words)
   // A step that has no input says nothing of what it asks for, and so may be any.
   const isSilentStep = claim.kind === 'step' && !claim.hasInput
   const mayBe = (effect: Effect): boolean => policy.keyed || isSilentStep || inTheSameWords(effect) || isSilent(effect)
@@ -24,7 +27,7 @@ function candidates(unclaimed: Unclaimed, ledger: Ledger, { ref, claim }: Ticket
       const keyNow = (effect: Effect): string | undefined => (effect.ref.key === '' ? keyOf?.(effect.input) : undefined)
       const isOne = (effect: Effect): boolean => (keyNow(effect) === undefined ? inTheSameWords(effect) : keyNow(effect) === key)
       const mayBeOne = (effect: Effect): boolean => effect.step.kind === 'tool' && (keyNow(effect) ?? key) === key
-      return [...alike, ...unclaimed.otherwiseKeyedTool({ name, key }, isOne), ...ledger.standingOtherwise({ name, key }).filter(mayBeOne)]
+      return [...alike, ...unclaimed.otherwiseKeyedTool({ name, key }, isOne), ...history.ledger.standingOtherwise({ name, key }).filter(mayBeOne)]
     }
     default:
       return alike

@@ -3,7 +3,7 @@ import { Approvals } from '../effects/approvals.ts'
 import { Ledger } from '../effects/ledger.ts'
 import type { Encoded } from '../journal/codec.ts'
 import type { AskedCall, Entry, Outcome, PromptRecord, StepRef } from '../journal/entry.ts'
-import { generationOf, MAIN, parentOf, placeOf, regenerated } from './identity.ts'
+import { called, generationOf, MAIN, parentOf, placeOf, regenerated } from './identity.ts'
 
 /** A step as the journal has it: started, ended, or both. */
 export interface StepRecord {
@@ -101,6 +101,13 @@ export class History {
         this.configs.set(entry.digest, entry.parts)
         break
     }
+  }
+
+  /** The fingerprint of the arguments that a response asked a call with, before the schema of its tool made something of them; undefined: none did. */
+  askedWith(call: string): string | undefined {
+    const parent = parentOf(call)
+    const asked = parent === undefined ? [] : (this.records.get(parent)?.asked ?? [])
+    return asked.find(({ callId }, i) => called(parent!, callId, asked.slice(0, i).filter((other) => other.callId === callId).length) === placeOf(call))?.fingerprint
   }
 
   /** The path that stands at a place now: a place whose records were superseded gets a new path. */

@@ -235,4 +235,12 @@ export const moved: readonly Mutant[] = [
     edits: [{ from: "const taker = takenBy === undefined ? undefined :", to: "const taker = takenBy === undefined || takenBy !== '' ? undefined :" }],
     caughtBy: { file: 'test/moved.test.ts', name: 'is named where the code is as it was before, and asks again for the one in doubt: killed' },
   },
+  {
+    name: 'other words by its schema',
+    rule: 'R5',
+    wrong: 'A call that a model asks for in the same words at another place is made again, since the schema of its tool adds a default by now.',
+    file: 'src/replay/elsewhere.ts',
+    edits: [{ from: 'words !== undefined && history', to: 'words === undefined && history' }],
+    caughtBy: { file: 'test/elsewhere.test.ts', name: 'a payment that a model asks for in the same words, at another place and of a tool whose schema adds a default by now, is not made again without a question' },
+  },
 ]
