@@ -39,7 +39,7 @@ export const decisions: readonly Mutant[] = [
     rule: 'R6',
     wrong: 'A call that waits for a doubt whose own call is not asked for any more offers no choices: nobody can go on.',
     file: 'src/run/wait-reason.ts',
-    edits: [{ from: 'isExpected(effect) && !drive.machine.isUnclaimed(effect.step.id)', to: 'isExpected(effect)' }],
+    edits: [{ from: 'isExpected(effect) && drive.machine.comesBack(effect)', to: 'isExpected(effect)' }],
     caughtBy: { file: 'test/elsewhere.test.ts', name: 'offers what can be decided where it stands now, and runs again when somebody says so' },
   },
   {

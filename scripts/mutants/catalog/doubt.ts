@@ -39,7 +39,7 @@ export const doubt: readonly Mutant[] = [
     rule: 'R6',
     wrong: 'A call that was no longer waited for comes to its end, and nobody is told.',
     file: 'src/run/settle.ts',
-    edits: [{ from: "drive.track(settle(drive, ticket.ref, 'late-result', settlement))", to: '' }],
+    edits: [{ from: "drive.track(settle(drive, 'late-result', settled))", to: '' }],
     caughtBy: { file: 'test/doubt.test.ts', name: 'a late result settles the doubt, and the next call is answered with it (B1)' },
   },
   {
@@ -47,7 +47,7 @@ export const doubt: readonly Mutant[] = [
     rule: 'R6',
     wrong: 'A result that comes after its attempt does not reach who resumes the run.',
     file: 'src/run/settle.ts',
-    edits: [{ from: "if (attempt.over) attempt.options.onLateMessage({ type: 'late-result', step: ticket.ref.id, settlement })", to: 'if (attempt.over) return' }],
+    edits: [{ from: "if (attempt.over) attempt.options.onLateMessage({ type: 'late-result', ...settled })", to: 'if (attempt.over) return' }],
     caughtBy: { file: 'test/doubt.test.ts', name: 'a late result that comes after the run was suspended waits in the inbox for who resumes it' },
   },
   {

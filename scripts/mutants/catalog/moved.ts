@@ -53,7 +53,7 @@ export const moved: readonly Mutant[] = [
     rule: 'R5',
     wrong: 'A tool is given an effectKey by a deploy, and what is in doubt without one stands in the way of nothing any more.',
     file: 'src/replay/elsewhere.ts',
-    edits: [{ from: ', ...ledger.standingOtherwise({ name, key }).filter(mayBeOne)]', to: ', ...[mayBeOne].slice(1)] as Effect[]' }],
+    edits: [{ from: ', ...history.ledger.standingOtherwise({ name, key }).filter(mayBeOne)]', to: ', ...[mayBeOne].slice(1)] as Effect[]' }],
     caughtBy: { file: 'test/other-policy.test.ts', name: 'does not make a refund again without a question: in doubt; given a key' },
   },
   {
@@ -157,7 +157,7 @@ export const moved: readonly Mutant[] = [
     rule: 'R5',
     wrong: 'Two loops that find one approval in their messages both make the call that it was given for.',
     file: 'src/effects/guard.ts',
-    edits: [{ from: "step.id !== call.step && state === 'completed' && outcome)", to: "step.id === call.step && state === 'completed' && outcome)" }],
+    edits: [{ from: 'step.id !== call.step && ref.name === call.ref.name', to: 'step.id === call.step && ref.name === call.ref.name' }],
     caughtBy: { file: 'test/approval.test.ts', name: 'lets one call run, one after the other: both are told what came of it' },
   },
   {
