@@ -31,7 +31,9 @@ function refuseAgain(world: World, session: Session, { spec, finished, excused, 
   if (endedAt > claimedAt) return
   if (world.loose || finished < (spec.twins ?? 1) || excused || authorised || isInsideRerun(world, spec.position)) return
   // The run may have failed with it, and nobody was left to be told.
-  if (starts.at(-1)?.failed && (spec.breaks || (spec.kind !== 'tool' && outcome === undefined))) return
+  const last = starts.at(-1)
+  const hasFailed = last !== undefined && (last.failed || (last.over && !last.returned))
+  if (hasFailed && (spec.breaks || (spec.kind !== 'tool' && outcome === undefined))) return
   // One of the results could not be recorded, and comes behind the others now.
   const isReordered = spec.kind === 'model' && world.streamed.has(spec.position.slice(0, spec.position.lastIndexOf('#')))
   if (isReordered && world.program.attempts.some(({ refuse }) => refuse !== undefined)) return
