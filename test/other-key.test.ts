@@ -129,6 +129,21 @@ describe('a step that was made, and is given a key, or loses the one that it has
   })
 })
 
+it('a step in the turn of another one is asked about with what was done under a key elsewhere: the order of its turn is another order', async () => {
+  const paid: number[] = []
+  const pay = (run: Run, options: object, order: number): Promise<number> => run.step('pay', { ...options, input: order }, () => paid.push(order))
+  const store = memoryStore()
+  const runs = (code: (run: Run) => Promise<unknown>) => createRunner({ agents: [defineAgent('a', code)], store, ...quick })
+  const failing = (code: (run: Run) => Promise<unknown>) => async (run: Run) => {
+    await code(run)
+    throw new Error('later')
+  }
+  await expect(runs(failing((run) => run.branch('w1', () => pay(run, {}, 9)))).run('a', 1, { runId: 'r' })).rejects.toThrow('later')
+  await expect(runs(failing((run) => run.branch('w0', () => pay(run, { key: 7 }, 7)))).resume('r')).rejects.toThrow('later')
+  expect(await runs((run) => run.branch('w1', () => pay(run, {}, 7))).resume('r')).toMatchObject({ status: 'suspended', reasons: [{ type: 'repeat', effects: expect.arrayContaining(['b:w0#0/s:pay:7#0']) }] })
+  expect(paid).toEqual([9, 7])
+})
+
 /** Where a step stands before and after a deploy. */
 const places: Record<string, (run: Run, work: (run: Run) => Promise<unknown>) => Promise<unknown>> = {
   'the main line': (run, work) => work(run),

@@ -5,7 +5,7 @@
 import { isInDoubt, isUnknown } from '../effects/doubt.ts'
 import { isDone, isUntold, wouldBeRepeated, type Effect, type Ledger } from '../effects/ledger.ts'
 import type { EffectRef, StepRef } from '../journal/entry.ts'
-import type { Ticket } from './claim.ts'
+import { calledWith, type Ticket } from './claim.ts'
 import { isWithin, parentOf, turnOf } from './identity.ts'
 
 export class Unclaimed {
@@ -14,10 +14,10 @@ export class Unclaimed {
   readonly #effects = new Map<string, Map<string, Effect>>()
   /** By name, the keys of those of tools. */
   readonly #keys = new Map<string, Set<string>>()
-  /** Those of the handler's own steps, superseded ones too, by name and by turn: what was asked for again at its turn is no other one. */
+  /** Those of the handler's own steps, superseded ones too, by name and by call (turn and arguments): what was asked for again at its turn is no other one. */
   readonly #ofSteps = new Map<string, Map<string, Effect[]>>()
-  /** All turns of these, by name. */
-  readonly #turns = new Set<string>()
+  /** All of these calls. */
+  readonly #stood = new Set<string>()
   /** By name, turn and arguments what is driven again, with the attempt that had made it: asked for there it is that, and nothing that was done elsewhere by then. */
   readonly #again = new Map<string, number>()
   /** Steps that a record answers together with all that they hold. */
@@ -35,10 +35,10 @@ export class Unclaimed {
   }
 
   /** The step was asked for. */
-  settle({ ref, record }: Ticket): void {
+  settle({ ref, claim, record }: Ticket): void {
     const effect = this.#ledger.effects.get(ref.id)
     if (effect) this.#effects.get(refOf(effect.ref))?.delete(ref.id)
-    this.#ofSteps.get(ref.name)?.delete(turnOf(ref.id))
+    this.#ofSteps.get(ref.name)?.delete(callAt(ref.name, turnOf(ref.id), calledWith(claim)))
     if (record?.end && ref.kind !== 'model') this.#whole.add(ref.id)
   }
 
@@ -73,8 +73,8 @@ export class Unclaimed {
   /** Of the steps of a name, those that a step of the handler may be that was given a key, or has lost it: whatever is known of them, or in doubt. */
   otherwiseKeyed({ name, key }: EffectRef, { id }: StepRef, fingerprint: string, mayBe: (effect: Effect) => boolean): Effect[] {
     // It stood here before, under the same key or none: the others are others, but for what was done after it had failed.
-    const turn = turnOf(id)
-    const since = this.#turns.has(turnIn(name, turn)) ? (this.#again.get(callAt(name, turn, fingerprint)) ?? Infinity) : -1
+    const call = callAt(name, turnOf(id), fingerprint)
+    const since = this.#stood.has(call) ? (this.#again.get(call) ?? Infinity) : -1
     return [...(this.#ofSteps.get(name)?.values() ?? [])].flat().filter((effect) =>
       effect.token > since && (effect.ref.key === '') !== (key === '') && mayBe(effect)
       && (isDone(effect) || (!effect.consumed && (isInDoubt(effect, () => false) || wouldBeRepeated(effect)))) && !this.#isHeld(effect.step.id))
@@ -89,10 +89,11 @@ export class Unclaimed {
   }
 
   #addStep(effect: Effect): void {
-    const [{ name }, turn] = [effect.ref, turnOf(effect.step.id)]
-    this.#turns.add(turnIn(name, turn))
+    const { name } = effect.ref
+    const call = callAt(name, turnOf(effect.step.id), effect.fingerprint)
+    this.#stood.add(call)
     const steps = this.#ofSteps.get(name) ?? new Map<string, Effect[]>()
-    this.#ofSteps.set(name, steps.set(turn, [...(steps.get(turn) ?? []), effect]))
+    this.#ofSteps.set(name, steps.set(call, [...(steps.get(call) ?? []), effect]))
   }
 
   #isHeld(step: string): boolean {
@@ -108,7 +109,5 @@ function add(to: Map<string, Map<string, Effect>>, by: string, effect: Effect): 
 }
 
 const callAt = (name: string, turn: string, fingerprint: string): string => JSON.stringify([name, turn, fingerprint])
-
-const turnIn = (name: string, turn: string): string => JSON.stringify([name, turn])
 
 const refOf = ({ name, key }: EffectRef): string => JSON.stringify([name, key])

@@ -15,7 +15,7 @@ export const moved: readonly Mutant[] = [
     rule: 'R5',
     wrong: 'A step with a key counts as one without that was asked for again at its own turn.',
     file: 'src/replay/unclaimed.ts',
-    edits: [{ from: 'this.#ofSteps.get(ref.name)?.delete(turnOf(ref.id))', to: 'if (effect) this.#ofSteps.get(ref.name)?.delete(turnOf(ref.id))' }],
+    edits: [{ from: 'this.#ofSteps.get(ref.name)?.delete(', to: 'if (effect) this.#ofSteps.get(ref.name)?.delete(' }],
     caughtBy: { file: 'test/other-key.test.ts', name: 'runs at once where what has no key was asked for in its place, and somebody has left it at that' },
   },
   {
@@ -242,5 +242,13 @@ export const moved: readonly Mutant[] = [
     file: 'src/replay/elsewhere.ts',
     edits: [{ from: 'words !== undefined && history', to: 'words === undefined && history' }],
     caughtBy: { file: 'test/elsewhere.test.ts', name: 'a payment that a model asks for in the same words, at another place and of a tool whose schema adds a default by now, is not made again without a question' },
+  },
+  {
+    name: 'known by its turn, whatever stood there',
+    rule: 'R5',
+    wrong: 'A step at a turn where another one stood is not asked about with what was done under a key elsewhere.',
+    file: 'src/replay/unclaimed.ts',
+    edits: [{ from: 'const since = this.#stood.has(call) ?', to: 'const since = [...this.#stood].some((other) => other.startsWith(call.slice(0, call.lastIndexOf(\',\')))) ?' }],
+    caughtBy: { file: 'test/other-key.test.ts', name: 'a step in the turn of another one is asked about with what was done under a key elsewhere: the order of its turn is another order' },
   },
 ]
