@@ -2,9 +2,12 @@
 import { generateText, stepCountIs, tool } from 'ai'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { createRunner, defineAgent, memoryStore, type Outcome, type Reconciled, type Runner, type Store } from '../src/index.ts'
+import { createRunner, defineAgent, memoryStore, type Outcome, type Reconciled, type Run, type Runner, type Store } from '../src/index.ts'
+import { manualClock } from '../src/testing/index.ts'
 import { later, mortal } from './support/crash.ts'
 import { testModel } from './support/model.ts'
+import { during } from './support/time.ts'
+import { waitingIn } from './support/waiting.ts'
 
 const quick = { idleMs: 5, replayHoldMs: 20 }
 
@@ -61,6 +64,75 @@ describe('a payment that was started twice, and is in doubt', () => {
     calls[0]!.resolve('receipt')
     await told()
     expect(await runner.resume('r')).toEqual({ status: 'completed', result: 'receipt' })
+    expect(calls).toHaveLength(2)
+  })
+})
+
+describe('a payment that took effect after all, when the one that somebody let run in its place was refused', () => {
+  const refused = (): Error => Object.assign(new Error('card busy'), { statusCode: 409 })
+
+  /** What the run gives, when the end of the first call has come and the second was refused. `ask` is how the agent pays. */
+  async function given(ask: (run: Run, pay: () => Promise<string>) => Promise<unknown>, drivenAgain = false) {
+    const calls: PromiseWithResolvers<string>[] = []
+    const isCalled = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    const agent = defineAgent('a', (run) => ask(run, () => {
+      const call = Promise.withResolvers<string>()
+      isCalled[calls.push(call) - 1]?.resolve()
+      return calls.length < 3 ? call.promise : Promise.resolve('receipt of the third')
+    }))
+    const store = memoryStore()
+    const runner = createRunner({ agents: [agent], store, ...quick })
+    const controller = new AbortController()
+    const first = runner.run(agent, 1, { runId: 'r', signal: controller.signal })
+    await isCalled[0]!.promise
+    controller.abort(new Error('user left'))
+    await expect(first).rejects.toThrow('user left')
+    await runner.resolve('r', waitingIn(await runner.resume('r')), 'rerun')
+    const again = runner.resume('r')
+    await isCalled[1]!.promise
+    calls[0]!.resolve('receipt of the first')
+    await expect.poll(async () => (await store.get('r'))!.inboxSeq).toBe(2)
+    calls[1]!.reject(refused())
+    if (drivenAgain) await expect(again).rejects.toThrow('card busy')
+    return { outcome: await (drivenAgain ? runner.resume('r') : again), calls: calls.length }
+  }
+
+  const asked = (run: Run, pay: () => Promise<string>): Promise<string> => run.step('pay', { key: 'ada', input: 7 }, pay)
+
+  it('is not made a third time by a handler that asks again', async () => {
+    expect(await given((run, pay) => asked(run, pay).catch(() => asked(run, pay)))).toEqual({ outcome: { status: 'completed', result: 'receipt of the first' }, calls: 2 })
+  })
+
+  it('is not made a third time where that failed the run, which is driven again', async () => {
+    expect(await given(asked, true)).toEqual({ outcome: { status: 'completed', result: 'receipt of the first' }, calls: 2 })
+  })
+
+  it('is not made a third time by a model that asks under another id', async () => {
+    const model = testModel((turn) => (turn < 3 ? { calls: [{ id: `c${turn}`, tool: 'pay', input: {} }] } : { text: 'done' }))
+    const pays = async (run: Run, pay: () => Promise<string>): Promise<unknown> => {
+      const tools = run.tools({ pay: tool({ inputSchema: z.object({}), execute: pay }) })
+      const { steps } = await generateText({ model: run.model(model), tools, prompt: 'Pay', stopWhen: stepCountIs(5) })
+      return steps.flatMap((step) => step.toolResults.map(({ output }) => output))
+    }
+    // It gives up its first call by itself, and asks again.
+    const calls: PromiseWithResolvers<string>[] = []
+    const isCalled = Promise.withResolvers<void>()
+    const clock = manualClock(1_000_000)
+    const agent = defineAgent('a', (run) => pays(run, () => {
+      const call = Promise.withResolvers<string>()
+      if (calls.push(call) === 2) isCalled.resolve()
+      return calls.length < 3 ? call.promise : Promise.resolve('receipt of the third')
+    }))
+    const store = memoryStore()
+    const runner = createRunner({ agents: [agent], store, ...quick, clock, timeouts: { toolMs: 1_000 } })
+    await during(clock, runner.run(agent, 1, { runId: 'r' }))
+    await runner.resolve('r', '1/c:c1', 'rerun')
+    const again = runner.resume('r')
+    await isCalled.promise
+    calls[0]!.resolve('receipt of the first')
+    await expect.poll(async () => (await store.get('r'))!.inboxSeq).toBe(2)
+    calls[1]!.reject(refused())
+    expect(await during(clock, again)).toEqual({ status: 'completed', result: ['receipt of the first'] })
     expect(calls).toHaveLength(2)
   })
 })

@@ -52,6 +52,37 @@ describe('Ledger', () => {
     expect(ledger.effects.get('a')).toMatchObject({ state: 'completed', outcome: value('first') })
   })
 
+  const COMPLETED: Settlement = { type: 'completed', outcome: value('of the first') }
+  const refusal: Outcome = { type: 'error', error: { json: 'no' } }
+  it.each<[string, Entry[], Partial<Effect>]>([
+    ['that it did nothing, of the next one nothing', [{ ...settled('a', { type: 'not-done' }), start: 1 } as Entry], { state: 'started' }],
+    ['that it happened, of the next one too, which is in doubt', [ended('a', unknown), { ...settled('a', COMPLETED), start: 1 } as Entry], { state: 'completed', told: 'unknown', outcome: COMPLETED.outcome }],
+    ['that it happened, also where the next one was refused', [ended('a', refusal), { ...settled('a', COMPLETED), start: 1 } as Entry], { state: 'completed', told: 'unknown', outcome: COMPLETED.outcome }],
+    ['that it happened, also where the next one is refused then', [{ ...settled('a', COMPLETED), start: 1 } as Entry, ended('a', refusal)], { state: 'completed', told: 'unknown', outcome: COMPLETED.outcome }],
+    ['that it happened, which the next one has told already', [ended('a', value('of the second')), { ...settled('a', COMPLETED), start: 1 } as Entry], { state: 'completed', told: 'outcome', outcome: value('of the second') }],
+  ])('knows, when one start of a step tells late %s', (_, entries, expected) => {
+    const ledger = new Ledger()
+    for (const [i, entry] of [started('a'), started('a'), ...entries].entries()) ledger.apply(entry, i + 1)
+    expect(ledger.effects.get('a')).toMatchObject(expected)
+  })
+
+  it('knows nothing of a start by what one of other arguments has done', () => {
+    const ledger = new Ledger()
+    for (const [i, entry] of [{ ...started('a'), fingerprint: 'others' } as Entry, started('a'), { ...settled('a', COMPLETED), start: 1 } as Entry].entries()) ledger.apply(entry, i + 1)
+    expect(ledger.effects.get('a')).toMatchObject({ state: 'started', outcome: undefined })
+  })
+
+  it.each<[string, Entry[], string[]]>([
+    ['has done nothing', [ended('x', refusal)], ['a']],
+    ['is known to have done nothing', [settled('x', { type: 'not-done' })], ['a']],
+    ['has done it', [ended('x', value('ok'))], []],
+    ['still runs', [], ['x']],
+  ])('lets what happened stand again, though another call was let run in its place, where that %s', (_, entries, expected) => {
+    const ledger = new Ledger()
+    for (const [i, entry] of [started('a'), ended('a', unknown), consumed(['a']), started('x'), settled('a', COMPLETED), ...entries].entries()) ledger.apply(entry, i + 1)
+    expect(standing(ledger)).toEqual(expected)
+  })
+
   it('remembers the attempt that started an effect last', () => {
     const attempt = (token: number): Entry => ({ type: 'attempt-started', at: 0, attempt: token, token, version: '1', former: 'expired' })
     const ledger = ledgerOf(attempt(1), started('a'), started('b'), attempt(2), started('b'))

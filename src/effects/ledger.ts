@@ -41,8 +41,9 @@ export interface Effect {
   toldIn: number
   /** No record of it answers any more: the program or what came before it is another one (`divergence`), or it failed its run, which is driven again (`failure`). */
   superseded: 'divergence' | 'failure' | undefined
-  /** The call at another turn that a decision let pass in its place. */
+  /** The other call that used it up, and the position at which it did. */
   takenBy: string | undefined
+  takenSeq: number
   /** Its run has failed with it. */
   hasFailed: boolean
   /** It was answered for: a decision or an answer used it up. */
@@ -61,11 +62,11 @@ export const isUntold = ({ state, told, superseded }: Effect): boolean => state 
 export const isDone = ({ state, told, superseded, consumed }: Effect): boolean => state === 'completed' && told !== 'unknown' && !superseded && !consumed
 
 /**
- * Whether it says something of an effect that nobody knew. Of two outcomes the first counts (C20); that it happened is news also after "not done". That one start did
- * nothing says nothing of the next; what it gave does, where that asked for the same.
+ * Whether it says something of an effect that nobody knew. Of two outcomes of a start the first counts (C20); that it happened is news also after "not done". That one
+ * start did nothing says nothing of the next; that it happened does, where both asked for the same, also if the next one failed.
  */
-export function tells({ outcome, startedSeq, startedBefore }: Effect, { start = startedSeq, settlement }: Settled): boolean {
-  return outcome === undefined && (start === startedSeq || (settlement.type === 'completed' && startedBefore.includes(start)))
+export function tells({ state, outcome, startedSeq, startedBefore }: Effect, { start = startedSeq, settlement }: Settled): boolean {
+  return start === startedSeq ? outcome === undefined : settlement.type === 'completed' && startedBefore.includes(start) && state !== 'completed'
 }
 
 /** Fingerprint of a step of the handler that says nothing of what it asks for. */
@@ -98,6 +99,10 @@ export class Ledger {
   readonly #standing = new Map<string, Map<string, Set<Effect>>>()
   /** By turn, the effects there that a call at another turn has used up. */
   readonly #givenAway = new Map<string, Set<Effect>>()
+  /** By call, the effects that it has used up. */
+  readonly #taken = new Map<string, Set<Effect>>()
+  /** By name and key, whether a call was let run while nobody knew what came of one before: that may still be told. */
+  readonly #overtaken = new Set<string>()
   /** By approval, the calls that it let run. */
   readonly #approved = new Map<string, Set<Effect>>()
   /** By path, the steps with effects at and below it. */
@@ -155,6 +160,11 @@ export class Ledger {
     return [...(this.#approved.get(approval) ?? [])]
   }
 
+  /** Whether a call of this name and key was let run while nobody knew what came of one before: work that is still on its way may have told since. */
+  isOvertaken(ref: EffectRef): boolean {
+    return this.#overtaken.has(refOf(ref))
+  }
+
   /** Whether a call may have been made in a part of the journal that was lost: nothing is recorded of it, nor since then of its place. */
   mayBeLost(step: string): boolean {
     return this.#lost !== undefined && !this.effects.has(step) && !this.#lost.known.has(turnOf(step))
@@ -190,6 +200,7 @@ export class Ledger {
       case 'settled': {
         const effect = this.effects.get(entry.step)
         if (!effect || !tells(effect, entry)) break
+        if (effect.state === 'failed') effect.told = 'unknown'
         effect.state = entry.settlement.type
         effect.settledSeq = seq
         effect.outcome = entry.settlement.type === 'completed' ? entry.settlement.outcome : undefined
@@ -222,10 +233,10 @@ export class Ledger {
           const effect = this.effects.get(step)
           if (!effect) continue
           effect.consumed = true
+          if (effect.outcome === undefined) this.#overtaken.add(refOf(effect.ref))
+          if (step !== entry.step) this.#take(effect, entry.step, seq)
           this.#track(effect)
-          const isAway = turnOf(step) !== turnOf(entry.step)
-          if (isAway) effect.takenBy = entry.step
-          this.#giveAway(effect, isAway)
+          this.#giveAway(effect, turnOf(step) !== turnOf(entry.step))
         }
         for (const step of entry.passed ?? []) {
           const effect = this.effects.get(step)
@@ -252,6 +263,7 @@ export class Ledger {
     const ref = { name: this.#hide(name), key: this.#hide(key) }
     const former = this.effects.get(step.id)
     if (former) this.#stand(former, false)
+    if (former && former.outcome === undefined) this.#overtaken.add(refOf(ref))
     const effect: Effect = {
       step,
       ref,
@@ -273,6 +285,7 @@ export class Ledger {
       superseded: undefined,
       hasFailed: false,
       takenBy: undefined,
+      takenSeq: -1,
       consumed: false,
       passed: false,
     }
@@ -294,6 +307,12 @@ export class Ledger {
     return effect
   }
 
+  #take(effect: Effect, by: string, seq: number): void {
+    effect.takenBy = by
+    effect.takenSeq = seq
+    this.#taken.set(by, (this.#taken.get(by) ?? new Set()).add(effect))
+  }
+
   #giveAway(effect: Effect, isAway: boolean): void {
     const turn = turnOf(effect.step.id)
     const away = this.#givenAway.get(turn)
@@ -308,6 +327,12 @@ export class Ledger {
     for (const former of undone ?? []) if (former.idempotencyKey === idempotencyKey) undone!.delete(former)
   }
 
+  /** Not where it turned out since to have happened, and the call that was let run in its place has done nothing: another one would repeat it. */
+  #isUsedUp({ consumed, state, settledSeq, takenSeq, takenBy }: Effect): boolean {
+    const taker = takenBy === undefined ? undefined : this.effects.get(takenBy)
+    return consumed && !(state === 'completed' && settledSeq > takenSeq && (taker?.state === 'failed' || taker?.state === 'not-done'))
+  }
+
   #stand(effect: Effect, stands: boolean): void {
     const { name, key } = effect.ref
     const byKey = this.#standing.get(name) ?? new Map<string, Set<Effect>>()
@@ -317,15 +342,19 @@ export class Ledger {
   }
 
   #track(effect: Effect): void {
-    const open = effect.state === 'started' || effect.state === 'unknown'
-    const standing = !effect.consumed && (open || wouldBeRepeated(effect) || isUntold(effect))
-    this.#stand(effect, standing)
+    // What it was let run in place of may stand again by what becomes of it.
+    for (const each of [effect, ...(this.#taken.get(effect.step.id) ?? [])]) {
+      const open = each.state === 'started' || each.state === 'unknown'
+      this.#stand(each, !this.#isUsedUp(each) && (open || wouldBeRepeated(each) || isUntold(each)))
+    }
     const undone = this.#undone.get(askOf(effect.ref, effect.fingerprint))
     if (effect.state !== 'failed' && effect.state !== 'not-done') undone?.delete(effect)
     else if (undone) undone.add(effect)
     else this.#undone.set(askOf(effect.ref, effect.fingerprint), new Set([effect]))
   }
 }
+
+const refOf = ({ name, key }: EffectRef): string => JSON.stringify([name, key])
 
 const askOf = (ref: EffectRef, fingerprint: string): string => JSON.stringify([ref.name, ref.key, fingerprint])
 
@@ -338,6 +367,11 @@ function end(effect: Effect, outcome: Outcome): void {
       effect.told = 'outcome'
       break
     case 'error':
+      // An earlier start has turned out to have done it: its caller is told otherwise.
+      if (effect.state === 'completed') {
+        effect.told = 'unknown'
+        break
+      }
       effect.state = 'failed'
       effect.outcome = outcome
       effect.told = 'outcome'

@@ -56,6 +56,8 @@ export interface AttemptOptions {
   readonly onEvent: (event: StampedEvent) => void
   /** Hands a message to the run's inbox, when the attempt is over. */
   readonly onLateMessage: (message: Message) => void
+  /** Reads what the inbox says of work that earlier attempts have started. */
+  readonly takeLate: () => Promise<void>
 }
 
 type Counts = Partial<Record<StepKind, number>>

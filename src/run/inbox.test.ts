@@ -49,7 +49,7 @@ describe('entriesOf', () => {
     ['outweighs "not done"', [started, settled(NOT_DONE)], settles(COMPLETED)],
     ['is too late after a result (C20)', [started, done], TAKEN],
     ['is too late after a settlement (C20)', [started, unknown, settled(COMPLETED)], TAKEN],
-    ['is too late after the doubt was used up', [started, unknown, consumed], TAKEN],
+    ['counts although the doubt was used up: who did so may come to nothing', [started, unknown, consumed], settles(COMPLETED)],
     ['of an unknown step is only taken', [], TAKEN],
   ])('takes a late result: it %s', (_, entries, expected) => {
     expect(take(late(COMPLETED), ...entries)).toEqual(expected)

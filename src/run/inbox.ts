@@ -31,6 +31,6 @@ export function entriesOf(runId: string, sent: InboxMessage, history: History, s
   return [{ type: 'settled', step, ...(start !== undefined && { start }), by: 'late-result', settlement }, taken]
 }
 
-/** Whether what came of a start settles anything: a doubt, or that the outside world said that it did not happen. */
+/** Whether what came of a start settles anything: a doubt, or that it happened, whatever was said or decided of it since. */
 export const isNews = (effect: Effect, settled: Settled): boolean =>
-  tells(effect, settled) && (isInDoubt(effect, () => false) || (effect.state === 'not-done' && settled.settlement.type === 'completed'))
+  tells(effect, settled) && (settled.settlement.type === 'completed' || isInDoubt(effect, () => false))

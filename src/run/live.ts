@@ -34,6 +34,7 @@ export async function performLive(drive: Drive, ticket: Ticket, asked: StepSpec)
   if (!gatedSpec) return
   let spec = gatedSpec
   let isApproved = !gated || wasLetRun(drive, ticket)
+  let knowsLate = !spec.claim.effect
   for (;;) {
     if (drive.isOver) return
     const delayed = attempt.delayOf(ticket.ref.id, askOf(ticket))
@@ -68,6 +69,12 @@ export async function performLive(drive: Drive, ticket: Ticket, asked: StepSpec)
           if (!(await mayBeMade(drive, ticket, spec))) return
           // Others may have started meanwhile.
           isApproved = true
+          break
+        }
+        if (!knowsLate && attempt.history.ledger.isOvertaken(spec.claim.effect!)) {
+          // It was let run before in place of a call that may have told since what came of it.
+          knowsLate = true
+          await attempt.options.takeLate()
           break
         }
         spec = inPlaceOfFormer(ticket, spec, verdict.consumes)

@@ -12,10 +12,10 @@ import { limitReached, type Reached } from '../run/limits.ts'
 import { encodedError } from '../run/outcome.ts'
 import { messageOf } from '../run/readable.ts'
 import { beginningOf } from '../run/reduced.ts'
-import { ofStep } from '../run/step.ts'
 import { keptReasons } from '../run/wait-reason.ts'
 import type { AnyAgent } from './agent.ts'
 import { runFailure } from './failure.ts'
+import { tellSettled } from './late-result.ts'
 import type { OpenAttempt } from './open.ts'
 import type { Outcome } from './outcome.ts'
 import { runOf } from './run.ts'
@@ -98,15 +98,6 @@ const suspended = ({ runId }: Attempt, { reasons }: Outcome & { status: 'suspend
 /** How streams end whose handler is called anew. */
 const drivenAgain = ({ runId }: Attempt, why: string): HoldfastError =>
   new HoldfastError('STREAM_RESET', `run "${runId}": ${why}, what was shown of this stream is void`, { runId, advice: 'The handler is driven again: read the stream that it hands out then' })
-
-/** A late result that came while nobody drove the run. */
-function tellSettled(attempt: Attempt, taken: readonly NewEntry[]): void {
-  for (const entry of taken) {
-    if (entry.type !== 'settled' || entry.by !== 'late-result') continue
-    const { step } = attempt.history.ledger.effects.get(entry.step)!
-    attempt.emit({ type: 'doubt-settled', ...ofStep(step), by: entry.by, as: entry.settlement.type })
-  }
-}
 
 const tell = (attempt: Attempt, { reached, step }: { readonly reached: Reached; readonly step?: string }): void =>
   attempt.emit({ type: 'limit-reached', ...reached, ...(step !== undefined && { step }) })

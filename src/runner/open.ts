@@ -24,7 +24,7 @@ import type { AnyAgent } from './agent.ts'
 import type { ResolvedOptions } from './options.ts'
 import type { Outcome } from './outcome.ts'
 import { runFailure } from './failure.ts'
-import { sendLate } from './late-result.ts'
+import { sendLate, tellSettled } from './late-result.ts'
 import { refuseMixture } from './mixture.ts'
 import { stall, stallOf } from './stall.ts'
 
@@ -162,7 +162,9 @@ async function begin(store: Store, options: ResolvedOptions, request: Request, f
     budget, secrets: options.secrets,
     onEvent: request.onEvent,
     onLateMessage: (message) => void sendLate(store, options, attempt, message),
+    takeLate: () => inbox.takeLate(),
   })
+  const inbox = new Inbox(store, attempt, entries)
   late.attempt = attempt
   budget.addBytes(found.bytes)
   for (const { entry, seq } of entries) {
@@ -174,7 +176,6 @@ async function begin(store: Store, options: ResolvedOptions, request: Request, f
   if (request.redo !== undefined) started.push(redone(history, runId, request.redo))
   for (const what of found.mismatches) started.push({ type: 'warning', code: 'MISMATCH_ALLOWED', message: `goes on although ${what}` })
   await writer.write(started)
-  const inbox = new Inbox(store, attempt, entries)
   const taken = await inbox.take()
   return { attempt, agent, input: created.input, writer, lease, inbox, taken, drainMs: options.drainMs }
 }
@@ -194,6 +195,17 @@ export class Inbox {
     this.#store = store
     this.#attempt = attempt
     this.seq = newestTaken(entries)
+  }
+
+  /** What has come late of earlier attempts is known at once; the messages are taken in with the others. Where they cannot be read nothing is known. */
+  async takeLate(): Promise<void> {
+    const { runId, history, secrets, options: { writer } } = this.#attempt
+    const row = await this.#store.get(runId).catch(() => undefined)
+    const messages = row ? await readInbox(this.#store, row, this.seq).catch(() => []) : []
+    for (const message of messages) {
+      const settled = entriesOf(runId, message, history, secrets).filter(({ type }) => type === 'settled')
+      if (settled.length > 0) await writer.write(settled).then(() => tellSettled(this.#attempt, settled), () => {})
+    }
   }
 
   /** Resolves to what it has made of the messages. */

@@ -216,7 +216,7 @@ export const doubt: readonly Mutant[] = [
     rule: 'R6',
     wrong: 'That an earlier start of a step has come to nothing settles the doubt about the next one.',
     file: 'src/effects/ledger.ts',
-    edits: [{ from: '(start === startedSeq || ', to: '(start >= 0 || ' }],
+    edits: [{ from: 'return start === startedSeq ?', to: 'return start >= 0 ?' }],
     caughtBy: { file: 'test/earlier-start.test.ts', name: 'can be decided about although the end of the first call has not been read yet' },
   },
   {
@@ -234,5 +234,29 @@ export const doubt: readonly Mutant[] = [
     file: 'src/run/wait-reason.ts',
     edits: [{ from: 'drive.machine.comesBack(effect)', to: '!drive.machine.isUnclaimed(effect.step.id)' }],
     caughtBy: { file: 'test/elsewhere.test.ts', name: 'a payment that waits for one in doubt, which an agent has left behind and nobody asks for any more, can be decided about itself' },
+  },
+  {
+    name: 'used up, so never known',
+    rule: 'R6',
+    wrong: 'A call that took effect after all is made again, since somebody had let another one run in its place, which was refused.',
+    file: 'src/effects/ledger.ts',
+    edits: [{ from: 'return consumed && !(', to: 'return consumed && !(consumed && false && ' }],
+    caughtBy: { file: 'test/earlier-start.test.ts', name: 'is not made a third time by a model that asks under another id' },
+  },
+  {
+    name: 'refused, so it never happened',
+    rule: 'R6',
+    wrong: 'That the next start of a step was refused hides that the one before it has turned out to have taken effect.',
+    file: 'src/effects/ledger.ts',
+    edits: [{ from: "if (effect.state === 'completed') {", to: "if (effect.state === 'completed' && effect.startedSeq < 0) {" }],
+    caughtBy: { file: 'src/effects/ledger.test.ts', name: 'knows, when one start of a step tells late that it happened, also where the next one is refused then' },
+  },
+  {
+    name: 'started before the inbox is read',
+    rule: 'R6',
+    wrong: 'A call starts although the one before it, in whose place another was let run, has told meanwhile that it took effect.',
+    file: 'src/run/live.ts',
+    edits: [{ from: 'await attempt.options.takeLate()', to: '' }],
+    caughtBy: { file: 'test/earlier-start.test.ts', name: 'is not made a third time by a handler that asks again' },
   },
 ]
