@@ -180,6 +180,40 @@ describe('the active time of a run', () => {
     expect(await ending(clock, runner.resume('r', { limits: { runMs: 60_000 } }))).toMatchObject({ outcome: { status: 'completed', result: 1 } })
   })
 
+  it.each(['caller gives up', 'time is over'])('leaves nothing in doubt where its %s right before the code of a step is called', async (how) => {
+    let [paid, lost] = [0, 0]
+    const stop = new AbortController()
+    const inner = manualClock(START)
+    const store = memoryStore()
+    const agent = defineAgent('a', (run) => run.step('pay', () => ++paid))
+    const onEvent = ({ type }: RunEvent): void => {
+      if (type !== 'step-started') return
+      if (how === 'time is over') lost = 5_000
+      else stop.abort(new Error('user left'))
+    }
+    const runner = createRunner({ agents: [agent], store, clock: { ...inner, now: () => inner.now() + lost }, idleMs: 5, timeouts: { runMs: 4_000 }, onEvent })
+    expect(await ending(inner, runner.run(agent, 1, { runId: 'r', signal: stop.signal }))).toMatchObject({ error: {} })
+    expect(paid).toBe(0)
+    const later = manualClock(START + HOUR)
+    const { outcome } = (await ending(later, createRunner({ agents: [agent], store, clock: later, idleMs: 5 }).resume('r', { limits: { runMs: 60_000 } }))) as { outcome: unknown }
+    expect(outcome).toEqual({ status: 'completed', result: 1 })
+  })
+
+  it.each([0, 1, 2, 3, 4, 5, 6])('that is over decides nothing about what it cuts, where the clock is put back a little when it was looked at %s times', async (looks) => {
+    const inner = manualClock(START)
+    let looked = 0
+    const clock = { ...inner, now: () => (inner.now() < START + 1_000 || looked++ < looks ? inner.now() : inner.now() - 3) }
+    const paid = Promise.withResolvers<string>()
+    const agent = defineAgent('a', (run) => run.step('pay', () => paid.promise))
+    const causes: string[] = []
+    const runner = createRunner({ agents: [agent], store: memoryStore(), clock, idleMs: 5, drainMs: 50, timeouts: { runMs: 1_000 }, onEvent: (event) => event.type === 'step-in-doubt' && causes.push(event.cause) })
+    expect(await ending(inner, runner.run(agent, 1, { runId: 'r' }))).toMatchObject({ error: { code: 'RUN_TIMEOUT' } })
+    expect(causes).toEqual(['timeout'])
+    paid.resolve('receipt')
+    await inner.advance(1_000)
+    expect(await ending(inner, runner.resume('r', { limits: { runMs: 60_000 } }))).toMatchObject({ outcome: { status: 'completed', result: 'receipt' } })
+  })
+
   it('decides nothing about what it cuts: an effect is in doubt, a read is open', async () => {
     const { run, runner, clock, resume } = scene(async (run) => Promise.all([
       run.branch('a', () => run.step('pay', () => new Promise(() => {}))), run.branch('b', () => run.read('look', () => sleep(clock, 9_000))),

@@ -159,6 +159,7 @@ async function start(drive: Drive, ticket: Ticket, spec: StepSpec, consumes: Con
   if (effect) drive.wake()
   attempt.emit({ type: 'step-started', ...ofStep(ticket.ref) })
   const began = attempt.clock.now()
+  const triesBefore = attempt.triesUsed.get(ticket.ref.id) ?? 0
   const execution = await execute<unknown>((context) => call(drive, ticket, spec, { ...context, idempotencyKey }).catch((thrown: unknown) => { throw readable(thrown, spec.label) }), {
     retry: retryOf(drive, spec),
     timeoutMs: spec.timeoutMs,
@@ -169,7 +170,7 @@ async function start(drive: Drive, ticket: Ticket, spec: StepSpec, consumes: Con
     signal: anyOf(attempt.signal, spec.signal, effect ? drive.openEffects.begin(ticket, spec.label) : spec.around),
     clock: attempt.clock,
     random: attempt.options.random,
-    triesBefore: attempt.triesUsed.get(ticket.ref.id),
+    triesBefore,
     label: spec.label,
     mayRetry: spec.mayRetry && (() => spec.mayRetry!()),
     onTimeout: (event) => attempt.emit({ type: 'step-timeout', ...ofStep(ticket.ref), ...event }),
@@ -181,7 +182,10 @@ async function start(drive: Drive, ticket: Ticket, spec: StepSpec, consumes: Con
     onIgnored: (what) => attempt.warnOnce('RETRY_HOOK_FAILED', `${spec.label}: ${what}`, ticket.ref.id),
     onLate: (late) => onLate(drive, ticket, spec, late),
   })
-  await finish(drive, ticket, spec, execution, attempt.clock.now() - began)
+  if (effect && execution.type === 'failed' && execution.tries === triesBefore) {
+    await notCalled(drive, ticket)
+    drive.dropIfLeft(ticket, spec.signal)
+  } else await finish(drive, ticket, spec, execution, attempt.clock.now() - began)
   drive.openEffects.end(ticket)
 }
 
@@ -209,7 +213,7 @@ function keyOf({ attempt, taken }: Drive, ticket: Ticket, consumes: Consumption)
   return before?.idempotencyKey || attempt.idempotencyKey(ticket)
 }
 
-/** The drive ended while `started` was written: the code was not called, so there is nothing to be in doubt about. */
+/** It ended, or was left, when `started` was written and its code not called yet: there is nothing to be in doubt about. */
 async function notCalled(drive: Drive, ticket: Ticket): Promise<void> {
   // Where this cannot be written either, whoever comes next finds a doubt, which is the safe side.
   await drive.attempt.write([{ type: 'settled', step: ticket.ref.id, start: ticket.start, by: 'owner', settlement: { type: 'not-done' } }]).catch(() => {})
@@ -271,8 +275,8 @@ async function finish(drive: Drive, ticket: Ticket, spec: StepSpec, execution: E
   // The attempt ended around it: nothing was decided about the step. If it has effects, its `started` says the rest.
   if (execution.ending === 'cancelled' && attempt.signal.aborted) return leftOpen(drive, ticket, spec, 'cancelled')
   if (execution.ending !== 'passed-on') noteHint(attempt, tried(ticket, spec), execution)
-  // The run's time is over: its drive ends, and nothing is decided about its steps.
-  if (execution.ending === 'deadline' && attempt.budget.over) return leftOpen(drive, ticket, spec, 'timeout')
+  // The run's time is over, as its clock said then: its drive ends, and nothing is decided about its steps.
+  if (execution.ending === 'deadline' && (execution.resumeAt === undefined || attempt.budget.over)) return leftOpen(drive, ticket, spec, 'timeout')
   if (execution.error instanceof SurroundingsEnded) return drive.ended(ticket, { outcome: failed(execution.error), asked: [] }, undefined)
   const again = execution.ending === 'passed-on' && tries < spec.retry.maxAttempts ? driveAgain(drive, ticket, spec, execution) : undefined
   if (again === true) return
