@@ -6,6 +6,7 @@ import { z } from 'zod'
 import { later, mortal } from './support/crash.ts'
 import { failingOnce } from './support/failing-once.ts'
 import { testModel } from './support/model.ts'
+import { waitingIn } from './support/waiting.ts'
 
 const quick = { idleMs: 5, replayHoldMs: 20 } satisfies Partial<RunnerOptions>
 
@@ -67,6 +68,26 @@ describe('the very same call at another place', () => {
     await expect(runner.resolve('r', 'b:order-b#0/0', 'reuse')).rejects.toMatchObject({ code: 'NOTHING_TO_RESOLVE', message: expect.stringContaining('is given to step "b:order-a#0/0" already') })
     expect(await runner.resume('r')).toEqual({ status: 'completed', result: ['receipt of a', 'receipt of b'] })
     expect(charged).toEqual(['a', 'b'])
+  })
+
+  it('can be given where the call stands by now, although it was to be given at a place that is asked for no more', async () => {
+    const charged: string[] = []
+    const fail = failingOnce()
+    let [place, isMoved] = ['', false]
+    const { agent, runner } = scene(async (run) => {
+      const charge = (): Promise<string> => run.step('charge', { input: 7, ...(isMoved && { key: 7 }) }, () => (charged.push('7'), 'receipt'))
+      const told = place === '' ? await charge() : await run.branch(place, charge)
+      fail()
+      return told
+    })
+    await expect(runner.run(agent, 1, { runId: 'r' })).rejects.toThrow(/later/)
+    isMoved = true
+    await runner.resolve('r', waitingIn(await runner.resume('r')), 'reuse')
+    place = 'eu'
+    const outcome = await runner.resume('r')
+    expect(outcome).toMatchObject({ status: 'suspended', reasons: [{ type: 'repeat' }] })
+    expect(await runner.resolve('r', waitingIn(outcome), 'reuse', { resume: true })).toEqual({ status: 'completed', result: 'receipt' })
+    expect(charged).toEqual(['7'])
   })
 
   it('goes on without one, where the other is asked for in its own place', async () => {

@@ -56,7 +56,13 @@ export function decisionFor(ledger: Ledger, call: DecidedCall, blockers: readonl
 
 /** The newest decision about a call that never started: it is carried out whether or not something still stands in its way. */
 export const decisionOf = (ledger: Ledger, call: DecidedCall, { isTaken }: Pick<DecisionContext, 'isTaken'>): TakenDecision | undefined =>
-  ledger.decisions.findLast((d) => !d.consumed && !isTaken(d) && isAbout(d, call))
+  ledger.decisions.findLast((d) => !d.consumed && !isTaken(d) && isAbout(d, call) && !isGivenElsewhere(ledger, d, call))
+
+/** What an earlier call gave is given once: somebody has decided since that it is another call's. */
+function isGivenElsewhere(ledger: Ledger, { decision }: TakenDecision, { step }: DecidedCall): boolean {
+  const given = decision.type === 'reuse' && decision.of !== undefined ? ledger.effects.get(decision.of) : undefined
+  return given?.consumed === true && given.takenBy !== undefined && given.takenBy !== step
+}
 
 /** What somebody said of one call is no answer to another one, with other arguments: it may only let that start. */
 const mayAnswer = (taken: TakenDecision, call: DecidedCall): boolean => taken.decision.type === 'rerun' || asksTheSame(taken, call)

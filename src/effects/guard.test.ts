@@ -343,3 +343,13 @@ describe('a call that would repeat a superseded effect (C11b, C38)', () => {
     expect(scenery.superseded('a').ask('a~1')).toEqual(waitOf('repeat', 'a'))
   })
 })
+
+it('what an earlier call gave is given once, also where somebody had decided so before for a call that comes back only then', () => {
+  const reuse = { type: 'reuse', value: { json: 'done a' }, of: 'a' } as const
+  const both = scene().done('a').decided('b', reuse).decided('c', reuse)
+  both.elsewhere = ['a']
+  const given = both.ask('c')
+  expect(given).toMatchObject({ type: 'answer', outcome: value('done a') })
+  both.consumes('c', given).elsewhere = []
+  expect(both.ask('b').type).toBe('start')
+})

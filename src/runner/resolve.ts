@@ -74,9 +74,11 @@ async function refuseSettled(store: Store, row: RunRow, step: string, { effects 
   }
 }
 
-/** What an earlier call gave is given once: somebody may have decided so for another call that waits, and that is not carried out yet. */
+/** What an earlier call gave is given once: somebody may have decided so for another call that waits, or that the run has not come back to since. */
 async function refuseGiven(store: Store, row: RunRow, step: string, of: string, history: History, entries: readonly Placed[]): Promise<void> {
-  const taken = history.ledger.decisions.filter(({ consumed }) => !consumed)
+  // One that the run was driven with, and does not wait with any more, stands at another place now.
+  const waiting = new Set(effectReasons(entries).map((reason) => reason.step))
+  const taken = history.ledger.decisions.filter(({ consumed, step: at }) => !consumed && waiting.has(at))
   const sent = (await readInbox(store, row, newestTaken(entries))).map((each) => readMessage(row.runId, each)).filter((message) => message.type === 'decision')
   const other = [...taken, ...sent].find(({ step: at, decision }) => at !== step && decision.type === 'reuse' && decision.of === of)
   if (other) throw new HoldfastError('NOTHING_TO_RESOLVE', `what step "${of}" of run "${row.runId}" gave is given to step "${other.step}" already`, { runId: row.runId, step, advice: 'Resume the run: what is left of its questions is asked anew then' })

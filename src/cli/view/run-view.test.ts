@@ -107,6 +107,13 @@ describe('the view of a run', () => {
     expect(commands(seen)).toEqual(['result', 'skip', 'rerun'])
   })
 
+  it('that waits with a call that asks for something else than what is in doubt: that can be settled itself, too', () => {
+    const reason = (fingerprint: string): SuspendReason => ({ type: 'in-doubt', step: '1/c:b', tool: 'refund', message: 'm', fingerprint, effects: ['0/c:a'] })
+    const seen = (fingerprint: string): (string | null)[] => view('suspended', [started(1), asked, began(REFUND), ended('model 1 mock'), ...suspended(reason(fingerprint))]).waits.map(({ step }) => step)
+    expect(seen('another order')).toEqual(['1/c:b', '0/c:a'])
+    expect(seen('f')).toEqual(['1/c:b'])
+  })
+
   it('whose doubt has come to its end meanwhile has nothing to decide about; that an earlier start did nothing is no such end', () => {
     const seen = (start: number): RunView => {
       const late = writeMessage('r-1', { type: 'late-result', step: '0/c:a', start, settlement: { type: 'not-done' } })

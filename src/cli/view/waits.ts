@@ -75,12 +75,23 @@ export function waitsOf(runId: string, entries: readonly Placed[], history: Hist
     return question !== undefined && question.decision === undefined && !history.approvals.isOpen(question)
   }
   // What was lost since then may have been the answer: it is asked anew, or is in doubt, once the run is resumed.
-  const waits = lastReasons(entries).filter((reason) => !isPast(reason)).map(view)
-  const covered = new Set(waits.flatMap(({ step, effects, settleFirst }) => [...(step === null ? [] : [step]), ...(settleFirst.length > 0 ? [] : effects)]))
+  const reasons = lastReasons(entries).filter((reason) => !isPast(reason))
+  const waits = reasons.map(view)
+  const covered = new Set(reasons.flatMap((reason) => coveredBy(reason, history)))
   const questions = history.approvals.open().filter(({ step: { id } }) => !covered.has(id) && !history.isGone(id))
   const doubts = history.ledger.allStanding().filter((effect) => isInDoubt(effect, () => false) && effect.cause !== 'skipped' && !covered.has(effect.step.id))
   const asked = questions.map(({ step, seq, fingerprint, expiresAt }) => view({ type: 'approval', step: step.id, tool: step.name, message: '', fingerprint, question: seq, ...(expiresAt !== undefined && { expiresAt }) }))
   return [...waits, ...asked, ...doubts.map(({ step, fingerprint }) => view({ type: 'in-doubt', step: step.id, tool: step.name, message: '', fingerprint, effects: [step.id] }))]
+}
+
+/** Steps that a question about a call settles. What asks for something else stays in doubt: that is settled by itself, for all that wait for it. */
+function coveredBy(reason: SuspendReason, { ledger }: History): readonly string[] {
+  if (!isEffectReason(reason)) return 'step' in reason && reason.step !== '' ? [reason.step] : []
+  const isSettled = (id: string): boolean => {
+    const effect = ledger.effects.get(id)
+    return reason.type === 'repeat' || !effect || effect.fingerprint === reason.fingerprint || effect.ref.key !== '' || effect.superseded !== undefined
+  }
+  return [reason.step, ...(reason.first?.length ? [] : reason.effects.filter(isSettled))]
 }
 
 /** A reason by itself, where the journal is not at hand. */
