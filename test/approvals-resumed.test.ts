@@ -52,6 +52,22 @@ describe('killed', () => {
   })
 })
 
+it('what was approved with other arguments, and was killed in its effect, is in doubt also where the tool does not take those any more', async () => {
+  const { store, runner: first } = await asked({ approval: true })
+  await first.approve('r', '0/c:c1', { input: { order: '7', amount: 30 } })
+  const dying = mortal(store)
+  const died = dying.killAt(/"step-ended".*"kind":"tool"/)
+  const { agent, made } = refunding({ approval: true })
+  void createRunner({ agents: [agent], store: dying.store, ...quick }).resume('r').catch(() => {})
+  await died
+  const stricter = refunding({ approval: true }, undefined, z.object({ order: z.string(), amount: z.number().min(40) }))
+  const runner = createRunner({ agents: [stricter.agent], store, clock: later(), ...quick })
+  expect(await runner.resume('r')).toMatchObject({ status: 'suspended', reasons: [{ type: 'in-doubt', step: '0/c:c1' }] })
+  // Nobody has agreed to the arguments that it takes.
+  expect(await runner.resolve('r', '0/c:c1', 'rerun', { resume: true })).toMatchObject({ status: 'completed', result: { told: [expect.stringMatching(/was approved with arguments that it does not take/)] } })
+  expect([made, stricter.made]).toEqual([[{ order: '7', amount: 30 }], []])
+})
+
 describe('an answer that comes while the run is driven (D12)', () => {
   /** Answers right before the owner writes that the run is suspended. */
   function answering(store: Store, answer: () => Promise<unknown>): Store {

@@ -99,6 +99,35 @@ describe('a payment that took effect after all, when the one that somebody let r
 
   const asked = (run: Run, pay: () => Promise<string>): Promise<string> => run.step('pay', { key: 'ada', input: 7 }, pay)
 
+  it.each(['rerun', 'policy'] as const)('is not made a second time, by a decision or its policy, where it has told meanwhile: %s', async (how) => {
+    const calls: PromiseWithResolvers<string>[] = []
+    const [isCalled, isRead, goOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    const agent = defineAgent('a', async (run) => {
+      if (run.attempt > 1) await run.branch('b', () => run.read('price', () => (isRead.resolve(), goOn.promise.then(() => 80))))
+      return run.step('pay', { key: 'ada', input: 7 }, () => {
+        const call = Promise.withResolvers<string>()
+        calls.push(call)
+        isCalled.resolve()
+        return calls.length < 2 ? call.promise : Promise.resolve('receipt of the second')
+      })
+    })
+    const store = memoryStore()
+    const runner = createRunner({ agents: [agent], store, ...quick, ...(how === 'policy' && { onIncompleteTool: 'rerun' as const }) })
+    const controller = new AbortController()
+    const first = runner.run(agent, 1, { runId: 'r', signal: controller.signal })
+    await isCalled.promise
+    controller.abort(new Error('user left'))
+    await expect(first).rejects.toThrow('user left')
+    if (how === 'rerun') await runner.resolve('r', STEP, 'rerun')
+    const again = runner.resume('r')
+    await isRead.promise
+    calls[0]!.resolve('receipt of the first')
+    await expect.poll(async () => (await store.get('r'))!.inboxSeq).toBe(how === 'rerun' ? 2 : 1)
+    goOn.resolve()
+    expect(await again).toEqual({ status: 'completed', result: 'receipt of the first' })
+    expect(calls).toHaveLength(1)
+  })
+
   it('is not made a third time by a handler that asks again', async () => {
     expect(await given((run, pay) => asked(run, pay).catch(() => asked(run, pay)))).toEqual({ outcome: { status: 'completed', result: 'receipt of the first' }, calls: 2 })
   })

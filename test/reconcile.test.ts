@@ -1,6 +1,7 @@
 /** The outside world is asked about a doubt: what it gives may be anything, and it says when it may be asked again (R6, R11; A10, C2). */
 import { describe, expect, it } from 'vitest'
 import { createRunner, defineAgent, durableTools, memoryStore, type DoubtfulCall, type RunEvent, type RunnerOptions } from '../src/index.ts'
+import { sleep } from '../src/core/clock.ts'
 import { manualClock } from '../src/testing/index.ts'
 import { during } from './support/time.ts'
 
@@ -128,4 +129,35 @@ describe('a service that says when it may be asked', () => {
     expect(await made.run()).toMatchObject({ status: 'suspended', reasons: [{ type: 'in-doubt' }] })
     expect(await made.resume()).toEqual({ status: 'completed', result: 'paid' })
   })
+})
+
+it('that nothing has happened is believed only of what had come to its end when that was asked', async () => {
+  const clock = manualClock(START)
+  let [calls, made] = [0, 0]
+  const tools = durableTools({
+    pay: {
+      execute: async () => {
+        // It takes effect after its time limit, and its answer is lost.
+        if (++calls > 1) return 'paid again'
+        await sleep(clock, 150)
+        made++
+        throw reset()
+      },
+    },
+  }, {
+    pay: {
+      timeoutMs: 100,
+      reconcile: async () => {
+        const isMade = made > 0
+        await sleep(clock, 80)
+        return isMade ? { status: 'completed', output: 'paid' } : { status: 'not-done' }
+      },
+    },
+  } as never)
+  const pay = (id: string): Promise<unknown> => (tools.pay.execute as (input: unknown, call: object) => Promise<unknown>)({}, { toolCallId: id, messages: [] })
+  const agent = defineAgent('a', () => pay('first').catch(() => pay('second')))
+  const runner = createRunner({ agents: [agent], store: memoryStore(), clock, random: () => 0, idleMs: 5, replayHoldMs: 20 })
+  expect(await during(clock, runner.run(agent, {}, { runId: 'r' }))).toMatchObject({ status: 'suspended' })
+  expect(await during(clock, runner.resume('r'))).toEqual({ status: 'completed', result: 'paid' })
+  expect([calls, made]).toEqual([1, 1])
 })

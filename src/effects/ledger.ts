@@ -101,7 +101,7 @@ export class Ledger {
   readonly #givenAway = new Map<string, Set<Effect>>()
   /** By call, the effects that it has used up. */
   readonly #taken = new Map<string, Set<Effect>>()
-  /** By name and key, whether a call was let run while nobody knew what came of one before: that may still be told. */
+  /** Names and keys of calls that were let run though one before may still tell what came of it. */
   readonly #overtaken = new Set<string>()
   /** By approval, the calls that it let run. */
   readonly #approved = new Map<string, Set<Effect>>()
@@ -160,7 +160,7 @@ export class Ledger {
     return [...(this.#approved.get(approval) ?? [])]
   }
 
-  /** Whether a call of this name and key was let run while nobody knew what came of one before: work that is still on its way may have told since. */
+  /** Whether a call of this name and key was let run, or may be, though one before may still tell what came of it: somebody decided so, or the outside world said that it was not done. */
   isOvertaken(ref: EffectRef): boolean {
     return this.#overtaken.has(refOf(ref))
   }
@@ -201,6 +201,7 @@ export class Ledger {
         const effect = this.effects.get(entry.step)
         if (!effect || !tells(effect, entry)) break
         if (effect.state === 'failed') effect.told = 'unknown'
+        if (entry.by === 'reconcile' && entry.settlement.type === 'not-done') this.#overtaken.add(refOf(effect.ref))
         effect.state = entry.settlement.type
         effect.settledSeq = seq
         effect.outcome = entry.settlement.type === 'completed' ? entry.settlement.outcome : undefined

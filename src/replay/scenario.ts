@@ -148,12 +148,17 @@ export class Scenario {
     return verdict.ticket
   }
 
-  guard(ticket: Ticket): GuardVerdict {
-    return this.machine.guard(ticket, { asked: new Set(), taken: { effects: new Set(), decisions: new Set() }, underWay: new Set() })
+  guard(ticket: Ticket, underWay: readonly string[] = []): GuardVerdict {
+    return this.machine.guard(ticket, { asked: new Set(), taken: { effects: new Set(), decisions: new Set() }, underWay: new Set(underWay) })
   }
 
   /** Written ahead, its code called. */
   start(ticket: Ticket): void {
+    this.writeAhead(ticket)
+    this.machine.started(ticket)
+  }
+
+  writeAhead(ticket: Ticket): void {
     const { effect, fingerprint } = ticket.claim
     if (effect) {
       this.append({
@@ -166,7 +171,6 @@ export class Scenario {
         at: 0,
       })
     }
-    this.machine.started(ticket)
   }
 
   /** Its end is recorded; it is handed out later. */

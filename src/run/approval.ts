@@ -45,7 +45,10 @@ export async function answered(drive: Drive, ticket: Ticket, spec: StepSpec): Pr
     ticket.claim = attempt.secrets ? hiddenClaim(approved.claim, attempt.secrets) : approved.claim
     return { ...approved, claim: ticket.claim, around: spec.around }
   } catch (error) {
-    await notMade(drive, ticket, spec, `was approved with arguments that it does not take: ${messageOf(error)}`)
+    const what = `was approved with arguments that it does not take: ${messageOf(error)}`
+    // What was called with them before is in doubt as ever, and is not called with others.
+    if (wasLetRun(drive, ticket)) return { ...spec, work: () => Promise.reject(notApproved(spec, what, ticket.ref.id)) }
+    await notMade(drive, ticket, spec, what)
     return undefined
   }
 }
@@ -56,9 +59,11 @@ function notMade(drive: Drive, ticket: Ticket, spec: StepSpec, what: string): Pr
   const own = drive.attempt.history.ledger.effects.get(id)
   const outcome = own && isUnknown(own, () => false)
     ? unknown('interrupted', unknownOutcome(spec, `${spec.label} ${what}`, id))
-    : failed(new HoldfastError('APPROVAL_DENIED', `${spec.label} ${what}. It was not called`, { step: id }))
+    : failed(notApproved(spec, what, id))
   return record(drive, ticket, spec, { outcome, asked: [] }, { tries: 0, ms: 0 })
 }
+
+const notApproved = ({ label }: StepSpec, what: string, step: string): HoldfastError => new HoldfastError('APPROVAL_DENIED', `${label} ${what}. It was not called`, { step })
 
 /** Whether somebody has to agree to it, or was asked: what was asked and answered stands, whatever the policy of its tool says by now. */
 export const isGated = (drive: Drive, ticket: Ticket, { approval }: StepSpec): boolean => approval !== undefined || questionOf(drive, ticket) !== undefined

@@ -34,7 +34,7 @@ export async function performLive(drive: Drive, ticket: Ticket, asked: StepSpec)
   if (!gatedSpec) return
   let spec = gatedSpec
   let isApproved = !gated || wasLetRun(drive, ticket)
-  let knowsLate = !spec.claim.effect
+  let knowsLate = false
   for (;;) {
     if (drive.isOver) return
     const delayed = attempt.delayOf(ticket.ref.id, askOf(ticket))
@@ -71,8 +71,7 @@ export async function performLive(drive: Drive, ticket: Ticket, asked: StepSpec)
           isApproved = true
           break
         }
-        if (!knowsLate && attempt.history.ledger.isOvertaken(spec.claim.effect!)) {
-          // It was let run before in place of a call that may have told since what came of it.
+        if (!knowsLate && overtakes(drive, ticket, spec, verdict.consumes)) {
           knowsLate = true
           await attempt.options.takeLate()
           break
@@ -102,6 +101,11 @@ export async function performLive(drive: Drive, ticket: Ticket, asked: StepSpec)
       }
     }
   }
+}
+
+/** Whether it starts, or one of its effect did, while nobody knows what came of one before: that may have been told since. */
+function overtakes({ attempt: { history: { ledger } } }: Drive, { ref }: Ticket, { claim }: StepSpec, { effects, passed = [] }: Consumption): boolean {
+  return claim.effect !== undefined && ([ref.id, ...effects, ...passed].some((id) => ledger.effects.has(id) && !ledger.effects.get(id)!.outcome) || ledger.isOvertaken(claim.effect))
 }
 
 /** What is idempotent by now, and is made in place of what was not, is written ahead: its key has to outlive its process. */

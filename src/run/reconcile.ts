@@ -29,6 +29,8 @@ export async function reconcile(drive: Drive, ticket: Ticket, spec: StepSpec, ef
   }
   drive.asked.set(step.id, retry.onLongWait === 'suspend' ? notYet : undefined)
   if (notYet || !spec.reconcile) return
+  // What is said of it then is told of work that has come to its end by then.
+  const isOver = attempt.believesNotDone(effect, settleAfter(spec)) === true
   const onRetry = (event: RetryEvent): void => {
     const { try: number, delayMs, classification: { category }, error } = event
     noteWait(attempt, asking, event)
@@ -66,7 +68,7 @@ export async function reconcile(drive: Drive, ticket: Ticket, spec: StepSpec, ef
     attempt.warn('RECONCILE_FAILED', `${asking.label} must give { status: 'completed', output } or { status: 'not-done' }, got ${got.slice(0, 200)}: the doubt stands`, ticket.ref.id)
     return
   }
-  if (said.status === 'not-done' && attempt.believesNotDone(effect, settleAfter(spec)) !== true) return
+  if (said.status === 'not-done' && !isOver) return
   const settlement: Settlement = said.status === 'not-done' ? { type: 'not-done' } : { type: 'completed', outcome: withinRecord(drive, spec, stored(spec, said.output, step.id, attempt.secrets), step.id) }
   await settle(drive, 'reconcile', { step: step.id, start: effect.startedSeq, settlement })
 }
