@@ -119,24 +119,6 @@ describe('killed between the effect and its record (C1)', () => {
     expect(settled).toEqual([expect.objectContaining({ step: '0/c:c1', by: 'late-result', as: 'completed' })])
   })
 
-  it('of which somebody says itself that it may happen again holds up nothing else, though nobody asks for it any more', async () => {
-    const store = memoryStore()
-    const paid: number[] = []
-    let orders = [0]
-    const agent = defineAgent('a', async (run) => {
-      for (const order of orders) await run.step('pay', { input: order }, () => paid.push(order))
-    })
-    const dying = mortal(store)
-    const died = dying.killAt(/"step-ended"/)
-    void createRunner({ agents: [agent], store: dying.store, ...quick }).run(agent, {}, { runId: 'r' })
-    await died
-    orders = [1, 2, 3]
-    const runner = createRunner({ agents: [agent], store, clock: later(), ...quick })
-    expect(await runner.resume('r')).toMatchObject({ status: 'suspended', reasons: [{ type: 'in-doubt', step: '1', effects: ['0'] }] })
-    expect(await runner.resolve('r', '0', 'rerun', { resume: true })).toMatchObject({ status: 'completed' })
-    expect(paid).toEqual([0, 1, 2, 3])
-  })
-
   it('takes one decision only', async () => {
     const { runner } = await killedAfterEffect()
     await runner.resume('r')

@@ -367,3 +367,21 @@ it('a payment that waits for one in doubt, which an agent has left behind and no
   expect(await runner.resolve('r', waitingIn(outcome), 'rerun', { resume: true })).toEqual({ status: 'completed', result: 'receipt' })
   expect(paid).toEqual(['A', 'A'])
 })
+
+it('a payment in doubt, of which somebody says itself that it may happen again, holds up nothing else, though nobody asks for it any more', async () => {
+  const store = memoryStore()
+  const paid: number[] = []
+  let orders = [0]
+  const agent = defineAgent('a', async (run) => {
+    for (const order of orders) await run.step('pay', { input: order }, () => paid.push(order))
+  })
+  const dying = mortal(store)
+  const died = dying.killAt(/"step-ended"/)
+  void createRunner({ agents: [agent], store: dying.store, ...quick }).run(agent, {}, { runId: 'r' })
+  await died
+  orders = [1, 2, 3]
+  const runner = createRunner({ agents: [agent], store, clock: later(), ...quick })
+  expect(await runner.resume('r')).toMatchObject({ status: 'suspended', reasons: [{ type: 'in-doubt', step: '1', effects: ['0'] }] })
+  expect(await runner.resolve('r', '0', 'rerun', { resume: true })).toMatchObject({ status: 'completed' })
+  expect(paid).toEqual([0, 1, 2, 3])
+})

@@ -1,8 +1,11 @@
 /** The outside world is asked about a doubt: what it gives may be anything, and it says when it may be asked again (R6, R11; A10, C2). */
+import { generateText, stepCountIs, tool } from 'ai'
 import { describe, expect, it } from 'vitest'
-import { createRunner, defineAgent, durableTools, memoryStore, type DoubtfulCall, type RunEvent, type RunnerOptions } from '../src/index.ts'
+import { z } from 'zod'
+import { createRunner, defineAgent, durableTools, memoryStore, type DoubtfulCall, type Reconciled, type RunEvent, type RunnerOptions } from '../src/index.ts'
 import { sleep } from '../src/core/clock.ts'
 import { manualClock } from '../src/testing/index.ts'
+import { testModel } from './support/model.ts'
 import { during } from './support/time.ts'
 
 const START = Date.UTC(2026, 10, 30)
@@ -160,4 +163,32 @@ it('that nothing has happened is believed only of what had come to its end when 
   expect(await during(clock, runner.run(agent, {}, { runId: 'r' }))).toMatchObject({ status: 'suspended' })
   expect(await during(clock, runner.resume('r'))).toEqual({ status: 'completed', result: 'paid' })
   expect([calls, made]).toEqual([1, 1])
+})
+
+it('a call that is started again is not asked about before its code is called, by one that waits beside it', async () => {
+  const told: string[] = []
+  const calls: Record<string, number> = {}
+  const model = testModel((turn) => {
+    const ask = (ids: readonly string[]): { calls: { id: string; tool: string; input: object }[] } => ({ calls: ids.map((order) => ({ id: `c${turn}-${order}`, tool: 'pay', input: { order } })) })
+    return turn === 0 ? ask(['6', '7']) : turn === 1 ? ask(['6', '7', '8']) : { text: 'done' }
+  })
+  const pay = tool({ inputSchema: z.object({ order: z.string() }), execute: async ({ order }) => {
+    calls[order] = (calls[order] ?? 0) + 1
+    if (calls[order] === 1 && order !== '8') throw reset()
+    await new Promise(setImmediate)
+    return `paid ${order}`
+  } })
+  // Of 6 the answer was lost, of 7 the request.
+  const reconcile = async ({ input }: DoubtfulCall<{ order: string }>): Promise<Reconciled<string>> => {
+    await new Promise(setImmediate)
+    return input?.order === '6' ? { status: 'completed', output: 'paid 6' } : { status: 'not-done' }
+  }
+  const agent = defineAgent('a', async (run) => (await generateText({ model: run.model(model), tools: run.tools({ pay }, { pay: { reconcile } }), prompt: 'Pay', stopWhen: stepCountIs(4) })).text)
+  const runner = createRunner({ agents: [agent], store: memoryStore(), idleMs: 5, replayHoldMs: 20, onEvent: (event) => {
+    if (event.type === 'step-started' || event.type === 'step-in-doubt') told.push(`${event.type} ${event.step}`)
+  } })
+  expect(await runner.run(agent, {}, { runId: 'r' })).toMatchObject({ status: 'completed' })
+  for (const [i, line] of told.entries()) if (line.startsWith('step-in-doubt 1/c:c1-7')) expect(told.slice(0, i)).toContain('step-started 1/c:c1-7')
+  expect(told).toContain('step-started 1/c:c1-7')
+  expect(calls).toEqual({ 6: 1, 7: 2, 8: 1 })
 })

@@ -36,17 +36,6 @@ describe('C3: killed after a result was recorded', () => {
   })
 })
 
-describe('a call that is written ahead, and whose code is called at once', () => {
-  it('is in doubt for nobody', () => {
-    const run = new Scenario()
-    run.do(request('hi', { tools: ['t'] }), 'ok', [asks('t', 'x', '1'), asks('t', 'y', '2')])
-    const [x, y] = ['x', 'y'].map((id, i) => run.ask(call('t', id, String(i + 1), { effect: true })))
-    run.writeAhead(x!)
-    expect(run.guard(y!, [x!.ref.id])).toMatchObject({ type: 'start' })
-    expect(run.guard(y!)).toMatchObject({ type: 'wait', why: 'in-doubt' })
-  })
-})
-
 describe('C4: three tools in parallel, killed after two', () => {
   it('replays the two, the third is in doubt', () => {
     const whole = loop()

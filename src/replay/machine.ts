@@ -135,7 +135,7 @@ export class Machine {
     const verdict = guard(
       this.#history.ledger,
       { step: ticket.ref.id, branch: ticket.ref.branch, ref: { name: effect.name, key: effect.key }, fingerprint: calledWith(ticket.claim), policy: effect.policy, changedAt: ticket.changedAt },
-      { ...context, isRunning: (step) => this.#running.has(step) || context.underWay.has(step), isGone: (step) => this.#history.isGone(step), isUnclaimed: (step) => this.isUnclaimed(step), elsewhere: elsewhere(this.#unclaimed, this.#history, ticket, effect, this.#rivalsOf(ticket)) },
+      { ...context, isRunning: (step) => this.#running.has(step), isGone: (step) => this.#history.isGone(step), isUnclaimed: (step) => this.isUnclaimed(step), elsewhere: elsewhere(this.#unclaimed, this.#history, ticket, effect, this.#rivalsOf(ticket)) },
     )
     if (ticket.claim.effect || effect.policy.repeatable || verdict.type !== 'start' || !this.#history.ledger.effects.has(ticket.ref.id)) return verdict
     // It is entered without a start of its own: what was decided about the one before is used up by that.
@@ -165,7 +165,7 @@ export class Machine {
     })
   }
 
-  /** The step's code is about to be called. */
+  /** The step is written ahead, and its code is called then: it is in doubt for nobody. */
   started(ticket: Ticket): void {
     this.#running.add(ticket.ref.id)
   }

@@ -148,17 +148,13 @@ export class Scenario {
     return verdict.ticket
   }
 
-  guard(ticket: Ticket, underWay: readonly string[] = []): GuardVerdict {
-    return this.machine.guard(ticket, { asked: new Set(), taken: { effects: new Set(), decisions: new Set() }, underWay: new Set(underWay) })
+  guard(ticket: Ticket): GuardVerdict {
+    return this.machine.guard(ticket, { asked: new Set(), taken: { effects: new Set(), decisions: new Set() }, underWay: new Set() })
   }
 
   /** Written ahead, its code called. */
   start(ticket: Ticket): void {
-    this.writeAhead(ticket)
     this.machine.started(ticket)
-  }
-
-  writeAhead(ticket: Ticket): void {
     const { effect, fingerprint } = ticket.claim
     if (effect) {
       this.append({

@@ -149,6 +149,7 @@ async function start(drive: Drive, ticket: Ticket, spec: StepSpec, consumes: Con
     await attempt.clock.idle()
     return drive.end({ type: 'limit', reached, label: spec.label, step: ticket.ref.id })
   }
+  drive.machine.started(ticket)
   if (effect) {
     if (!(await writeAhead(drive, ticket, spec, { idempotencyKey, consumes }))) return
     if (drive.isOver || !attempt.options.lease.check() || attempt.budget.over) return notCalled(drive, ticket)
@@ -159,7 +160,6 @@ async function start(drive: Drive, ticket: Ticket, spec: StepSpec, consumes: Con
     drive.dropIfLeft(ticket, spec.signal)
     return
   }
-  drive.machine.started(ticket)
   if (effect) drive.wake()
   attempt.emit({ type: 'step-started', ...ofStep(ticket.ref) })
   const began = attempt.clock.now()

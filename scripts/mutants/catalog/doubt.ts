@@ -263,9 +263,12 @@ export const doubt: readonly Mutant[] = [
     name: 'in doubt while it is about to run',
     rule: 'R6',
     wrong: 'A call that is written ahead, and whose code is about to be called, is in doubt for the calls beside it, and is reconciled.',
-    file: 'src/replay/machine.ts',
-    edits: [{ from: ' || context.underWay.has(step), isGone', to: ', isGone' }],
-    caughtBy: { file: 'src/replay/machine.test.ts', name: 'is in doubt for nobody' },
+    file: 'src/run/live.ts',
+    edits: [
+      { from: '  drive.machine.started(ticket)\n  if (effect) {', to: '  if (effect) {' },
+      { from: "  if (effect) drive.wake()\n  attempt.emit({ type: 'step-started'", to: "  drive.machine.started(ticket)\n  if (effect) drive.wake()\n  attempt.emit({ type: 'step-started'" },
+    ],
+    caughtBy: { file: 'test/reconcile.test.ts', name: 'a call that is started again is not asked about before its code is called, by one that waits beside it' },
   },
   {
     name: 'not done, as of when that was told',
@@ -313,7 +316,7 @@ export const doubt: readonly Mutant[] = [
     wrong: 'A doubt of which somebody has said that it may happen again holds up all calls that ask for something else, since nobody asks for it any more.',
     file: 'src/effects/guard.ts',
     edits: [{ from: '|| asksOtherwise(effect, call))) return false', to: ')) return false' }],
-    caughtBy: { file: 'test/doubt.test.ts', name: 'of which somebody says itself that it may happen again holds up nothing else, though nobody asks for it any more' },
+    caughtBy: { file: 'test/elsewhere.test.ts', name: 'a payment in doubt, of which somebody says itself that it may happen again, holds up nothing else, though nobody asks for it any more' },
   },
   {
     name: 'given where nobody asks any more',
