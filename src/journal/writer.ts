@@ -133,7 +133,9 @@ export class Writer {
       })
     } catch (error) {
       if (HoldfastError.isInstance(error) && error.code === 'STALE_TOKEN') {
-        this.#lost = new HoldfastError('LEASE_LOST', `another process has taken over run "${this.#runId}"`, { runId: this.#runId, cause: error })
+        this.#lost = new HoldfastError('LEASE_LOST', `another process has taken over run "${this.#runId}", or the store has kept what it said that it had refused`, {
+          runId: this.#runId, cause: error, advice: 'Run it again to see: what was recorded stands',
+        })
         for (const write of writes) write.reject(this.#lost)
         return true
       }
