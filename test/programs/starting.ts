@@ -1,5 +1,5 @@
 /** Whether a call may start now: the rules that a start can break. */
-import { isTwin, type Call } from './call.ts'
+import { isTwin, mayBe, type Call } from './call.ts'
 import type { Session } from './session.ts'
 import type { World } from './world.ts'
 
@@ -53,7 +53,7 @@ function refuseRepeated(world: World, session: Session, call: Call): void {
 
 /** Where calls move about, nobody can tell those apart that ask for the same: each may be made once. */
 function isOneOfMany(world: World, { spec }: Call): boolean {
-  const same = [...world.calls.values()].filter((other) => isTwin(other.spec, spec))
+  const same = [...world.calls.values()].filter((other) => mayBe(other.spec, spec))
   const made = same.flatMap(({ starts }) => starts.filter((start) => !start.failed && !start.undone && !start.allowed))
   return made.length < same.length
 }
