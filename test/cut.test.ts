@@ -141,6 +141,8 @@ describe('a step that its caller cancels', () => {
     }, { store: { ...inner, append } })
     expect(outcome).toEqual({ status: 'completed', result: ['AbortError: enough', 0, 'receipt 7'] })
     expect(it.events.filter(({ type }) => type === 'step-in-doubt')).toEqual([])
+    // To say so of the first would be wrong: its code was not called.
+    expect(it.events.flatMap((event) => (event.type === 'step-started' ? [event.step] : []))).toEqual(['1'])
     expect((await inner.read('r')).map(({ body }) => JSON.parse(body) as object)).toContainEqual(expect.objectContaining({ type: 'settled', step: '0', by: 'owner', settlement: { type: 'not-done' } }))
   })
 

@@ -186,7 +186,8 @@ async function start(drive: Drive, ticket: Ticket, spec: StepSpec, consumes: Con
     onIgnored: (what) => attempt.warnOnce('RETRY_HOOK_FAILED', `${spec.label}: ${what}`, ticket.ref.id),
     onLate: (late) => onLate(drive, ticket, spec, late),
   })
-  if (effect && execution.type === 'failed' && execution.tries === triesBefore) {
+  const isCutBefore = execution.type === 'failed' && execution.tries === triesBefore && execution.ending !== 'exhausted'
+  if (effect && isCutBefore) {
     await notCalled(drive, ticket)
     drive.dropIfLeft(ticket, spec.signal)
   } else await finish(drive, ticket, spec, execution, attempt.clock.now() - began)

@@ -156,9 +156,9 @@ export const doubt: readonly Mutant[] = [
     caughtBy: { file: 'test/doubt.test.ts', name: 'a late result answers the step itself, where its time limit has failed the run (B1)' },
   },
   {
-    name: 'in doubt without a call',
-    rule: 'R6',
-    wrong: 'An effect that was given up before its code was called is in doubt.',
+    name: 'started without a call',
+    rule: 'R2',
+    wrong: 'Of an effect that was given up before its code was called it is told that it was started.',
     file: 'src/run/live.ts',
     edits: [{ from: ' || (effect && spec.signal?.aborted)', to: '' }],
     caughtBy: { file: 'test/cut.test.ts', name: 'while it is written ahead is not made, and nobody is in doubt about it: the next one is made' },
