@@ -191,12 +191,14 @@ describe('a key that two lines of work use', () => {
     /** Two at a time; the slower one of each round ends last. */
     const round = async (run: Run, name: string): Promise<void> => {
       const left = ['ada', 'bob', 'cy']
+      const others = Promise.withResolvers<void>()
       const worker = async (): Promise<void> => {
         for (let who = left.shift(); who; who = left.shift()) {
           await run.branch(who, async () => {
-            if (who === 'ada') await load(20)
+            if (who === 'ada') await others.promise
             await run.step(name, { key: 'k' }, () => charged.push(`${name} ${who}`))
           })
+          if (who === 'cy') others.resolve()
         }
       }
       await Promise.all([worker(), worker()])
