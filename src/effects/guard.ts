@@ -3,7 +3,7 @@ import type { EffectRef, Outcome } from '../journal/entry.ts'
 import { areOfOneResponse, clearedBy, decisionAbout, decisionFor, decisionOf, holdsFor, sameEffect, type DecisionContext } from './decision.ts'
 import { isExpected, isInDoubt, isUnknown } from './doubt.ts'
 import { approvalOf, keyPlaceOf, turnOf } from '../replay/identity.ts'
-import { isUntold, wouldBeRepeated, type Effect, type Ledger, type TakenDecision } from './ledger.ts'
+import { isSilent, isUntold, wouldBeRepeated, type Effect, type Ledger, type TakenDecision } from './ledger.ts'
 
 /** What a tool's policy says about effects. */
 export interface EffectPolicy {
@@ -134,8 +134,10 @@ function judge(ledger: Ledger, call: GuardedCall, context: GuardContext): GuardV
       if (!about) passes = decided.since
       const cleared = clearedBy(decided, blockers)
       const { decision } = decided
-      const used = about ?? cleared.find((b) => decision.type === 'reuse' && b.step.id === decision.of) ?? theSame(cleared, call)
-      const isUsedUp = used && (used === about || call.policy.keyed || used.fingerprint === call.fingerprint)
+      const given = cleared.find((b) => decision.type === 'reuse' && b.step.id === decision.of)
+      const used = about ?? given ?? theSame(cleared, call)
+      // Nobody was asked about the very same call, also where both have one key.
+      const isUsedUp = used && (used === about || used === given || used.fingerprint === call.fingerprint)
       if (used) (isUsedUp ? effects : passed).push(used.step.id)
       if (decided.decision.type !== 'rerun') return carryOut(decided, consumes)
       continue
@@ -220,14 +222,14 @@ function isSettledByItsCall(ledger: Ledger, effect: Effect, policy: EffectPolicy
 
 /**
  * The effect that a decision about a call is about: the one that the call asks for again, at its turn, or (a model that asks again) with its
- * arguments in its branch, or by its `effectKey`; else the only one, where that was in doubt and asked for the very same. Another one that stood in
+ * arguments in its branch, or by its `effectKey`; else the only one, where that was in doubt and asked for the very same, and says so. Another one that stood in
  * its way goes on standing, also one of the very same arguments at another place: that may be another call's, and nobody said that it may be made again.
  */
 function theSame(effects: readonly Effect[], call: GuardedCall): Effect | undefined {
   const [turn, branch] = [turnOf(call.step), turnOf(call.branch)]
   return effects.find((e) => turnOf(e.step.id) === turn)
     ?? effects.find((e) => isAskedAgain(e, call) && turnOf(e.step.branch) === branch)
-    ?? (call.policy.keyed || (effects.length === 1 && isInDoubt(effects[0]!, () => false) && effects[0]!.fingerprint === call.fingerprint) ? effects[0] : undefined)
+    ?? (call.policy.keyed ? effects.find((e) => e.fingerprint === call.fingerprint) : effects.length === 1 && isInDoubt(effects[0]!, () => false) && effects[0]!.fingerprint === call.fingerprint && !isSilent(effects[0]!) ? effects[0] : undefined)
 }
 
 /** Decisions about a call that goes on without them, as older ones do: kept, they would answer for its next doubt, which nobody has seen yet. */

@@ -18,7 +18,8 @@ function candidates(unclaimed: Unclaimed, history: History, { ref, claim }: Tick
   // A step that has no input says nothing of what it asks for, and so may be any.
   const isSilentStep = claim.kind === 'step' && !claim.hasInput
   const mayBe = (effect: Effect): boolean => policy.keyed || isSilentStep || inTheSameWords(effect) || isSilent(effect)
-  const alike = unclaimed.of({ name, key }, mayBe, rivals)
+  // What has one key is one effect by the user's own word, whatever it asks for: a step's as a tool's.
+  const alike = unclaimed.of({ name, key }, (effect) => mayBe(effect) || (claim.kind === 'step' && key !== ''), rivals)
   switch (claim.kind) {
     case 'step':
       return [...alike, ...unclaimed.otherwiseKeyed({ name, key }, ref, calledWith(claim), mayBe)]

@@ -138,4 +138,20 @@ export const decisions: readonly Mutant[] = [
     edits: [{ from: 'await refuseGiven(store', to: 'if (row.lastSeq < 0) await refuseGiven(store' }],
     caughtBy: { file: 'test/moved.test.ts', name: 'is given what that gave once, also where two are asked about at the same time' },
   },
+  {
+    name: 'one key, one decision',
+    rule: 'R5',
+    wrong: 'A decision that lets a call run uses up what another call of its effectKey has done: that is made again.',
+    file: 'src/effects/guard.ts',
+    edits: [{ from: 'used === given || used.fingerprint === call.fingerprint)', to: 'used === given || call.policy.keyed || used.fingerprint === call.fingerprint)' }],
+    caughtBy: { file: 'test/one-key.test.ts', name: 'a refund that was made is asked about itself, where another one under its effectKey was let run: nobody has said that it may be made again' },
+  },
+  {
+    name: 'one key, and other inputs',
+    rule: 'R5',
+    wrong: 'A step with a key is made again, since it has another input and was recorded at another place.',
+    file: 'src/replay/elsewhere.ts',
+    edits: [{ from: "mayBe(effect) || (claim.kind === 'step' && key !== '')", to: 'mayBe(effect)' }],
+    caughtBy: { file: 'test/one-key.test.ts', name: 'a step with a key that was tried again by its handler is not made again without a question, though it has another input since' },
+  },
 ]

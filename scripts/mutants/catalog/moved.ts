@@ -23,7 +23,7 @@ export const moved: readonly Mutant[] = [
     rule: 'R5',
     wrong: 'What was done under another branch key is done again under the new one.',
     file: 'src/replay/elsewhere.ts',
-    edits: [{ from: '|| inTheSameWords(effect) || isSilent(effect)\n  const alike', to: '&& inTheSameWords(effect) && isSilent(effect)\n  const alike' }],
+    edits: [{ from: '|| isSilentStep || inTheSameWords(effect) || isSilent(effect)', to: '&& isSilentStep && inTheSameWords(effect) && isSilent(effect)' }],
     caughtBy: { file: 'test/moved.test.ts', name: 'is not made again without a question, where the key of its branch changed' },
   },
   {
@@ -208,7 +208,7 @@ export const moved: readonly Mutant[] = [
     rule: 'R5',
     wrong: 'What one call was answered with by reuse is told to be left, and is offered to the next one.',
     file: 'src/effects/guard.ts',
-    edits: [{ from: "?? cleared.find((b) => decision.type === 'reuse' && b.step.id === decision.of) ", to: '' }],
+    edits: [{ from: 'about ?? given ?? theSame(', to: 'about ?? theSame(' }],
     caughtBy: { file: 'test/elsewhere.test.ts', name: 'each payment is answered with what it gave, the one in doubt is made when somebody says so, and nothing is told to be left' },
   },
   {
