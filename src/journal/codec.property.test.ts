@@ -17,7 +17,8 @@ const object = (value: fc.Arbitrary<unknown>): fc.Arbitrary<object> => fc.array(
 const bytes = fc.uint8Array({ maxLength: 20 })
 const leaf = fc.oneof(
   text, fc.double(), fc.integer(), fc.boolean(), fc.bigInt(), fc.constantFrom(null, undefined, -0, NaN, Infinity, -Infinity),
-  fc.date({ noInvalidDate: false }), fc.webUrl().map((url) => new URL(url)), fc.constantFrom(/a/g, /[/\]]\n/u, /(?:)/), bytes, bytes.map((array) => array.buffer.slice(0)),
+  // To Node 22 two invalid dates are not equal: one is in the table of codec.test.ts.
+  fc.date({ noInvalidDate: true }), fc.webUrl().map((url) => new URL(url)), fc.constantFrom(/a/g, /[/\]]\n/u, /(?:)/), bytes, bytes.map((array) => array.buffer.slice(0)),
   fc.int8Array(), fc.uint16Array(), fc.int32Array(), fc.float32Array(), fc.float64Array(), fc.bigInt64Array(), fc.bigUint64Array(), fc.uint8ClampedArray(),
 )
 
