@@ -72,7 +72,7 @@ describe('a payment that took effect after all, when the one that somebody let r
   const refused = (): Error => Object.assign(new Error('card busy'), { statusCode: 409 })
 
   /** What the run gives, when the end of the first call has come and the second was refused. `ask` is how the agent pays. */
-  async function given(ask: (run: Run, pay: () => Promise<string>) => Promise<unknown>, drivenAgain = false) {
+  async function given(ask: (run: Run, pay: () => Promise<string>) => Promise<unknown>, drivenAgain = false, warnings: string[] = []) {
     const calls: PromiseWithResolvers<string>[] = []
     const isCalled = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
     const agent = defineAgent('a', (run) => ask(run, () => {
@@ -81,7 +81,7 @@ describe('a payment that took effect after all, when the one that somebody let r
       return calls.length < 3 ? call.promise : Promise.resolve('receipt of the third')
     }))
     const store = memoryStore()
-    const runner = createRunner({ agents: [agent], store, ...quick })
+    const runner = createRunner({ agents: [agent], store, ...quick, onEvent: (event) => event.type === 'warning' && warnings.push(event.message) })
     const controller = new AbortController()
     const first = runner.run(agent, 1, { runId: 'r', signal: controller.signal })
     await isCalled[0]!.promise
@@ -130,6 +130,13 @@ describe('a payment that took effect after all, when the one that somebody let r
 
   it('is not made a third time by a handler that asks again', async () => {
     expect(await given((run, pay) => asked(run, pay).catch(() => asked(run, pay)))).toEqual({ outcome: { status: 'completed', result: 'receipt of the first' }, calls: 2 })
+  })
+
+  it('is named where nobody asks again: the run would end with the refusal alone', async () => {
+    const warnings: string[] = []
+    const ended = await given((run, pay) => asked(run, pay).catch(() => 'the customer was told: refused'), false, warnings)
+    expect(ended).toEqual({ outcome: { status: 'completed', result: 'the customer was told: refused' }, calls: 2 })
+    expect(warnings).toEqual([expect.stringMatching(/^the run ended without what it had started before: step "pay" \(s:pay:ada#0\), which was done$/)])
   })
 
   it('is not made a third time where that failed the run, which is driven again', async () => {

@@ -198,7 +198,7 @@ function blockersOf(ledger: Ledger, call: GuardedCall, context: GuardContext): E
     if (effect.passed && effect.fingerprint !== call.fingerprint && !call.policy.keyed) return false
     // Its own call runs again, by a decision or its policy, before this call or after it: two that were interrupted side by side must not wait
     // for each other. Where it does not come, the decision holds for what asks for something else.
-    if (isExpected(effect) && isSettledByItsCall(ledger, effect, call.policy) && (!context.isUnclaimed(effect.step.id) || asksOtherwise(effect, call))) return false
+    if (isExpected(effect) && isSettledByItsCall(ledger, effect, call.policy) && (!context.isUnclaimed(effect.step.id) || (!call.policy.keyed && effect.fingerprint !== call.fingerprint))) return false
     if (isInDoubt(effect, context.isRunning)) return !(effect.superseded && call.policy.allowRepeat === true)
     if (takers.includes(effect)) return !call.policy.allowRepeat
     // What a response asked for beside it is no answer to what came of it.
@@ -212,8 +212,6 @@ function takerOf(ledger: Ledger, { takenBy }: Effect, { isRunning }: GuardContex
   const taker = takenBy === undefined ? undefined : ledger.effects.get(takenBy)
   return taker && (taker.state === 'completed' || isUnknown(taker, isRunning)) ? taker : undefined
 }
-
-const asksOtherwise = ({ fingerprint }: Effect, call: GuardedCall): boolean => !call.policy.keyed && fingerprint !== call.fingerprint
 
 function isSettledByItsCall(ledger: Ledger, effect: Effect, policy: EffectPolicy): boolean {
   const decided = decisionAbout(ledger, effect.step.id, { isTaken: () => false })

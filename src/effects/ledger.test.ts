@@ -83,6 +83,12 @@ describe('Ledger', () => {
     expect(standing(ledger)).toEqual(expected)
   })
 
+  it('does not stand twice when it starts again, whatever becomes of the call that had used it up', () => {
+    const ledger = new Ledger()
+    for (const [i, entry] of [started('a'), consumed(['a']), started('x'), settled('a', COMPLETED), started('a'), ended('x', refusal)].entries()) ledger.apply(entry, i + 1)
+    expect(standing(ledger)).toEqual(['a'])
+  })
+
   it('remembers the attempt that started an effect last', () => {
     const attempt = (token: number): Entry => ({ type: 'attempt-started', at: 0, attempt: token, token, version: '1', former: 'expired' })
     const ledger = ledgerOf(attempt(1), started('a'), started('b'), attempt(2), started('b'))

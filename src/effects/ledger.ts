@@ -58,6 +58,9 @@ export const wouldBeRepeated = (effect: Effect): boolean => effect.state === 'co
 /** Known to have happened, and no record says so yet: its own call comes back and is answered, or is another one now. */
 export const isUntold = ({ state, told, superseded }: Effect): boolean => state === 'completed' && told === 'nothing' && !superseded
 
+/** It happened, and its caller was told that it had failed: the start before has told since. */
+export const wasToldOtherwise = (effect: Effect): boolean => wouldBeRepeated(effect) && effect.told === 'unknown' && effect.cause === undefined
+
 /** It happened, and its own call is still to be answered: by its record, or with what was found out of it. */
 export const isDone = ({ state, told, superseded, consumed }: Effect): boolean => state === 'completed' && told !== 'unknown' && !superseded && !consumed
 
@@ -263,7 +266,7 @@ export class Ledger {
   #start(step: StepRef, { name, key, called }: StepEffect, entry: { fingerprint: string; idempotencyKey: string; input?: Encoded; at: number }, seq: number, lost?: { readonly token: number; readonly at: number }): Effect {
     const ref = { name: this.#hide(name), key: this.#hide(key) }
     const former = this.effects.get(step.id)
-    if (former) this.#stand(former, false)
+    if (former) this.#replace(former)
     if (former && former.outcome === undefined) this.#overtaken.add(refOf(ref))
     const effect: Effect = {
       step,
@@ -306,6 +309,12 @@ export class Ledger {
     }
     this.#track(effect)
     return effect
+  }
+
+  /** It starts again: what becomes of the call that had used it up says nothing of this one. */
+  #replace(former: Effect): void {
+    this.#stand(former, false)
+    if (former.takenBy !== undefined) this.#taken.get(former.takenBy)?.delete(former)
   }
 
   #take(effect: Effect, by: string, seq: number): void {
@@ -355,7 +364,8 @@ export class Ledger {
   }
 }
 
-const refOf = ({ name, key }: EffectRef): string => JSON.stringify([name, key])
+/** A name and key as one text. */
+export const refOf = ({ name, key }: EffectRef): string => JSON.stringify([name, key])
 
 const askOf = (ref: EffectRef, fingerprint: string): string => JSON.stringify([ref.name, ref.key, fingerprint])
 

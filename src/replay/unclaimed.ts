@@ -3,7 +3,7 @@
  * place (R5). What is asked for leaves, so it is small where there is much that runs live.
  */
 import { isInDoubt, isUnknown } from '../effects/doubt.ts'
-import { isDone, isUntold, wouldBeRepeated, type Effect, type Ledger } from '../effects/ledger.ts'
+import { isDone, isUntold, refOf, wasToldOtherwise, wouldBeRepeated, type Effect, type Ledger } from '../effects/ledger.ts'
 import type { EffectRef, StepRef } from '../journal/entry.ts'
 import { calledWith, type Ticket } from './claim.ts'
 import { isWithin, parentOf, turnOf } from './identity.ts'
@@ -80,11 +80,11 @@ export class Unclaimed {
       && (isDone(effect) || (!effect.consumed && (isInDoubt(effect, () => false) || wouldBeRepeated(effect)))) && !this.#isHeld(effect.step.id))
   }
 
-  /** Those of which something is known, or in doubt, that no call has been answered with; and what else is in doubt, superseded, or turned out to be done when its caller had given up. */
+  /** Those of which something is known, or in doubt, that no call has been answered with; and what else is in doubt, superseded, or turned out to be done when its caller had given up, or had been told that it failed. */
   left(): Effect[] {
     const unclaimed = [...this.#effects.values()].flatMap((same) => [...same.values()])
       .filter((effect) => !effect.superseded && !effect.consumed && !effect.passed && (isDone(effect) || isUnknown(effect, () => false)) && !this.#isHeld(effect.step.id))
-    const standing = this.#ledger.allStanding().filter((effect) => (effect.superseded ? !effect.passed : isInDoubt(effect, () => false) || (isUntold(effect) && !this.#isHeld(effect.step.id))))
+    const standing = this.#ledger.allStanding().filter((effect) => (effect.superseded ? !effect.passed : isInDoubt(effect, () => false) || wasToldOtherwise(effect) || (isUntold(effect) && !this.#isHeld(effect.step.id))))
     return [...new Set([...unclaimed, ...standing])].filter(({ cause }) => cause !== 'skipped')
   }
 
@@ -109,5 +109,3 @@ function add(to: Map<string, Map<string, Effect>>, by: string, effect: Effect): 
 }
 
 const callAt = (name: string, turn: string, fingerprint: string): string => JSON.stringify([name, turn, fingerprint])
-
-const refOf = ({ name, key }: EffectRef): string => JSON.stringify([name, key])

@@ -62,6 +62,8 @@ async function driveOnce(opened: OpenAttempt, drive: Drive): Promise<Outcome | u
   switch (end.type) {
     case 'returned':
       await drive.settled()
+      // Of what an earlier attempt has left, its process may have told since.
+      await attempt.options.takeLate()
       warnOfLeft(attempt, drive)
       return complete(opened, end.value)
     case 'threw':

@@ -315,7 +315,7 @@ export const doubt: readonly Mutant[] = [
     rule: 'R6',
     wrong: 'A doubt of which somebody has said that it may happen again holds up all calls that ask for something else, since nobody asks for it any more.',
     file: 'src/effects/guard.ts',
-    edits: [{ from: '|| asksOtherwise(effect, call))) return false', to: ')) return false' }],
+    edits: [{ from: '|| (!call.policy.keyed && effect.fingerprint !== call.fingerprint))) return false', to: ')) return false' }],
     caughtBy: { file: 'test/elsewhere.test.ts', name: 'a payment in doubt, of which somebody says itself that it may happen again, holds up nothing else, though nobody asks for it any more' },
   },
   {
@@ -333,5 +333,21 @@ export const doubt: readonly Mutant[] = [
     file: 'src/effects/decision.ts',
     edits: [{ from: ' && !isGivenElsewhere(ledger, d, call))', to: ' && (isGivenElsewhere(ledger, d, call) || true))' }],
     caughtBy: { file: 'src/effects/guard.test.ts', name: 'what an earlier call gave is given once, also where somebody had decided so before for a call that comes back only then' },
+  },
+  {
+    name: 'ended with the refusal alone',
+    rule: 'R6',
+    wrong: 'A run ends with the refusal of a call whose earlier start took effect, and nobody is told of that.',
+    file: 'src/replay/unclaimed.ts',
+    edits: [{ from: ' || wasToldOtherwise(effect)', to: '' }],
+    caughtBy: { file: 'test/earlier-start.test.ts', name: 'is named where nobody asks again: the run would end with the refusal alone' },
+  },
+  {
+    name: 'stands twice since it started again',
+    rule: 'R6',
+    wrong: 'A call that started again stands in the way once more as it was before, when the call that had used it up is refused.',
+    file: 'src/effects/ledger.ts',
+    edits: [{ from: 'if (former) this.#replace(former)', to: 'if (former) this.#stand(former, false)' }],
+    caughtBy: { file: 'src/effects/ledger.test.ts', name: 'does not stand twice when it starts again, whatever becomes of the call that had used it up' },
   },
 ]
