@@ -6,7 +6,7 @@ import { waitingIn } from './support/waiting.ts'
 
 const quick = { idleMs: 5, replayHoldMs: 20 }
 
-it('a refund that was made is asked about itself, where another one under its effectKey was let run: nobody has said that it may be made again', async () => {
+it.each(['rerun', 'reuse'] as const)('a refund that was made is asked about itself, where another one under its effectKey was settled by %s: nobody has said that it may be made again', async (decision) => {
   const refunded: number[] = []
   let isShipped = false
   const tools = durableTools({ refund: { execute: async ({ amount }: { order: string; amount: number }) => `refunded ${refunded.push(amount)}` } }, { refund: { effectKey: ({ order }: { order: string }) => order } } as never)
@@ -23,9 +23,14 @@ it('a refund that was made is asked about itself, where another one under its ef
   const runner = createRunner({ agents: [agent], store: memoryStore(), ...quick })
   await expect(runner.run(agent, 1, { runId: 'r' })).rejects.toThrow(/no such address/)
   isShipped = true
-  await runner.resolve('r', waitingIn(await runner.resume('r')), 'rerun')
-  expect(await runner.resume('r')).toMatchObject({ status: 'suspended', reasons: [{ type: 'repeat', step: '2' }] })
-  expect(refunded).toEqual([10, 20])
+  await runner.resolve('r', waitingIn(await runner.resume('r')), decision)
+  const asked = await runner.resume('r')
+  expect(asked).toMatchObject({ status: 'suspended', reasons: [{ type: 'repeat', step: '2' }] })
+  const made = decision === 'rerun' ? [10, 20] : [10]
+  expect(refunded).toEqual(made)
+  await runner.resolve('r', waitingIn(asked), 'reuse')
+  expect(await runner.resume('r')).toMatchObject({ status: 'completed', result: [`refunded ${made.length}`, 'refunded 1'] })
+  expect(refunded).toEqual(made)
 })
 
 it.each<[string, (run: Run, pay: (input: number) => Promise<unknown>, input: number) => Promise<unknown>]>([

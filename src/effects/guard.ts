@@ -136,8 +136,8 @@ function judge(ledger: Ledger, call: GuardedCall, context: GuardContext): GuardV
       const { decision } = decided
       const given = cleared.find((b) => decision.type === 'reuse' && b.step.id === decision.of)
       const used = about ?? given ?? theSame(cleared, call)
-      // Nobody was asked about the very same call, also where both have one key.
-      const isUsedUp = used && (used === about || used === given || used.fingerprint === call.fingerprint)
+      // Nobody was asked about the very same call, also where both have one key: it goes on standing in the way of that.
+      const isUsedUp = used && (used === about || (used === given && !call.policy.keyed) || used.fingerprint === call.fingerprint)
       if (used) (isUsedUp ? effects : passed).push(used.step.id)
       if (decided.decision.type !== 'rerun') return carryOut(decided, consumes)
       continue

@@ -143,8 +143,16 @@ export const decisions: readonly Mutant[] = [
     rule: 'R5',
     wrong: 'A decision that lets a call run uses up what another call of its effectKey has done: that is made again.',
     file: 'src/effects/guard.ts',
-    edits: [{ from: 'used === given || used.fingerprint === call.fingerprint)', to: 'used === given || call.policy.keyed || used.fingerprint === call.fingerprint)' }],
-    caughtBy: { file: 'test/one-key.test.ts', name: 'a refund that was made is asked about itself, where another one under its effectKey was let run: nobody has said that it may be made again' },
+    edits: [{ from: '(used === given && !call.policy.keyed) || used.fingerprint === call.fingerprint)', to: '(used === given && !call.policy.keyed) || call.policy.keyed || used.fingerprint === call.fingerprint)' }],
+    caughtBy: { file: 'test/one-key.test.ts', name: 'a refund that was made is asked about itself, where another one under its effectKey was settled by rerun: nobody has said that it may be made again' },
+  },
+  {
+    name: 'one key, one receipt',
+    rule: 'R5',
+    wrong: 'What one call has given to another one of its effectKey stands for that alone: its own call is made again.',
+    file: 'src/effects/guard.ts',
+    edits: [{ from: '(used === given && !call.policy.keyed) ||', to: 'used === given ||' }],
+    caughtBy: { file: 'test/one-key.test.ts', name: 'a refund that was made is asked about itself, where another one under its effectKey was settled by reuse: nobody has said that it may be made again' },
   },
   {
     name: 'one key, and other inputs',
