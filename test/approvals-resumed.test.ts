@@ -112,19 +112,27 @@ describe('what goes on meanwhile (D15)', () => {
 })
 
 describe('a run that failed with a denial', () => {
-  it('keeps it when it is driven again: what somebody did not agree to is not asked about again', async () => {
+  it.each<[string, (error: unknown) => unknown]>([
+    ['itself', (error) => error],
+    ['as the cause of another error', (cause) => new Error('no refund', { cause })],
+    ['in other words', () => new Error('no refund')],
+  ])('%s keeps it when it is driven again: what somebody did not agree to is asked about again with redo alone, and the error says so', async (_, inWords) => {
     const model = testModel(() => ASK)
     const made: unknown[] = []
     const refund = tool({ inputSchema: z.object({ order: z.string(), amount: z.number() }), execute: async (input) => made.push(input) })
     const agent = defineAgent('strict', async (run, _input: object) => {
       const result = await generateText({ model: run.model(model), tools: run.tools({ refund }, { refund: { approval: true } }), prompt: 'p', stopWhen: stepCountIs(1) })
-      for (const part of result.content) if (part.type === 'tool-error') throw part.error
+      for (const part of result.content) if (part.type === 'tool-error') throw inWords(part.error)
+      return 'refunded'
     })
     const runner = createRunner({ agents: [agent], store: memoryStore(), ...quick })
     await runner.run(agent, {}, { runId: 'r' })
-    await expect(runner.deny('r', '0/c:c1', { resume: true })).rejects.toMatchObject({ code: 'APPROVAL_DENIED' })
-    await expect(runner.resume('r')).rejects.toMatchObject({ code: 'APPROVAL_DENIED' })
+    const advice = expect.stringContaining('What was decided about step 0/c:c1 stands: if it is the reason, drive the run again with resume(id, { redo: "0/c:c1" }), which asks anew')
+    await expect(runner.deny('r', '0/c:c1', { resume: true })).rejects.toMatchObject({ advice, message: advice })
+    await expect(runner.resume('r')).rejects.toMatchObject({ advice, message: advice })
+    expect(await runner.resume('r', { redo: '0/c:c1' })).toMatchObject({ status: 'suspended', reasons: [{ type: 'approval' }] })
     expect(made).toEqual([])
+    expect(await runner.approve('r', questionIn(await runner.resume('r')), { resume: true })).toMatchObject({ status: 'completed', result: 'refunded' })
   })
 })
 

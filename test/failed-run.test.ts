@@ -5,6 +5,7 @@ import { z } from 'zod'
 import { createRunner, defineAgent, memoryStore, type Agent, type Run, type RunnerOptions } from '../src/index.ts'
 import { later, mortal } from './support/crash.ts'
 import { testModel } from './support/model.ts'
+import { waitingIn } from './support/waiting.ts'
 
 const quick = { idleMs: 5, replayHoldMs: 20 } satisfies Partial<RunnerOptions>
 
@@ -150,6 +151,19 @@ describe('the failure that failed the run is asked for anew', () => {
     isMended = true
     await expect(runner.resume('r')).rejects.toMatchObject({ advice })
     expect(await runner.resume('r', { redo: step })).toEqual({ status: 'completed', result: 'ship done' })
+  })
+
+  it('not where somebody left it at that: it stands, and the error says that redo alone asks anew', async () => {
+    const agent = defineAgent('a', (run) => run.step('ship', { input: 1 }, broken('ship', new TypeError('fetch failed'))).catch((error: Error) => { throw isMended ? new Error('not shipped') : error }))
+    const runner = createRunner({ agents: [agent], store: memoryStore(), retry: { maxAttempts: 1 }, ...quick })
+    await expect(runner.run(agent, 1, { runId: 'r' })).rejects.toMatchObject({ code: 'OUTCOME_UNKNOWN' })
+    isMended = true
+    await runner.resolve('r', waitingIn(await runner.resume('r')), 'skip')
+    const advice = expect.stringContaining('What was decided about step 0~1 stands')
+    await expect(runner.resume('r')).rejects.toMatchObject({ advice })
+    await expect(runner.resume('r')).rejects.toMatchObject({ advice })
+    await runner.resolve('r', waitingIn(await runner.resume('r', { redo: '0~1' })), 'rerun')
+    expect(await runner.resume('r')).toEqual({ status: 'completed', result: 'ship done' })
   })
 })
 

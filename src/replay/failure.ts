@@ -17,8 +17,13 @@ export interface Failure {
 export interface Blamed {
   /** In the order in which they were asked for. */
   readonly failures: readonly Failure[]
-  /** The newest failure that answers again, and may be why the run failed. */
-  readonly left: string | undefined
+  readonly left: Left | undefined
+}
+
+/** The newest failure that answers again, and may be why the run failed; or what somebody left at that, or did not agree to, which is why. */
+export interface Left {
+  readonly step: string
+  readonly isDecided: boolean
 }
 
 /** Steps that the run failed with, by the errors that it threw; and those that failed branches or agents. */
@@ -62,7 +67,9 @@ class Failures {
   blamed(): Blamed {
     const ids = new Set([...this.#tickets.values()].filter((ticket) => this.#isBlamed(ticket)).map(({ ref }) => ref.id))
     for (const id of ids) for (const inside of this.#failedBy(id)) if (this.#hasFailed(inside)) ids.add(inside)
-    return { failures: [...ids].map((id) => this.#failureOf(id)), left: this.#leftOver(ids) }
+    const decided = this.#known.known.find((id) => this.#isLeft(id))
+    const left = decided ?? this.#leftOver(ids)
+    return { failures: [...ids].map((id) => this.#failureOf(id)), left: left === undefined ? undefined : { step: left, isDecided: this.#isLeft(left) } }
   }
 
   #isBlamed(ticket: Ticket): boolean {
@@ -142,7 +149,7 @@ class Failures {
     const inside = unexplained.flatMap((id) => [...this.#history.recordsBelow(id)])
     const seen = this.#known.known.length > 0 ? [] : [...this.#tickets.values()].filter(({ deliveredAt }) => deliveredAt > 0).map(({ ref }) => ref.id)
     const seqOf = (id: string): number => this.#history.records.get(id)!.seq
-    return [...inside, ...seen].filter((id) => this.#hasFailed(id) && !blamed.has(id)).sort((a, b) => seqOf(a) - seqOf(b)).at(-1)
+    return [...inside, ...seen].filter((id) => (this.#hasFailed(id) || this.#isLeft(id)) && !blamed.has(id)).sort((a, b) => seqOf(a) - seqOf(b)).at(-1)
   }
 
   #holdsSteps(id: string): boolean {

@@ -7,6 +7,7 @@ import type { RunPatch } from '../journal/store.ts'
 import type { NewEntry } from '../journal/writer.ts'
 import { settleResult } from '../ai-sdk/result.ts'
 import type { Attempt } from '../run/attempt.ts'
+import type { Left } from '../replay/failure.ts'
 import { Drive } from '../run/drive.ts'
 import { limitReached, type Reached } from '../run/limits.ts'
 import { encodedError } from '../run/outcome.ts'
@@ -161,8 +162,7 @@ async function fail(opened: OpenAttempt, drive: Drive, error: unknown): Promise<
   return failWith(opened, error, superseded, left)
 }
 
-/** `left`: a step that failed before, whose failure answers again: nobody knows whether the run failed because of it. */
-async function failWith(opened: OpenAttempt, error: unknown, superseded: NewEntry[], left?: string): Promise<never> {
+async function failWith(opened: OpenAttempt, error: unknown, superseded: NewEntry[], left?: Left): Promise<never> {
   const { attempt } = opened
   const { runId } = attempt
   await close(opened, [...superseded, { type: 'run-ended', status: 'failed', error: storable(attempt, error) }], { status: 'failed', resumeAt: null })

@@ -48,7 +48,15 @@ export const approval: readonly Mutant[] = [
     wrong: 'A run that failed with a denial asks about the same call again when it is driven again.',
     file: 'src/replay/failure.ts',
     edits: [{ from: ' || this.#history.approvals.isDenied(id)', to: '' }],
-    caughtBy: { file: 'test/approvals-resumed.test.ts', name: 'keeps it when it is driven again: what somebody did not agree to is not asked about again' },
+    caughtBy: { file: 'test/approvals-resumed.test.ts', name: 'itself keeps it when it is driven again: what somebody did not agree to is asked about again with redo alone, and the error says so' },
+  },
+  {
+    name: 'a decision that stands, untold',
+    rule: 'R4',
+    wrong: 'A run that failed with what was denied, or left at that, says that driving it again goes on from there.',
+    file: 'src/replay/failure.ts',
+    edits: [{ from: 'this.#known.known.find((id) => this.#isLeft(id))', to: 'undefined as string | undefined' }],
+    caughtBy: { file: 'test/approvals-resumed.test.ts', name: 'itself keeps it when it is driven again: what somebody did not agree to is asked about again with redo alone, and the error says so' },
   },
   {
     name: 'an answer lost to the clock',
