@@ -75,6 +75,8 @@ export class Call {
   authorised = false
   /** It may run again although it finished: the rules say so. */
   excused = false
+  /** An attempt has failed that asked for it and did not see how it had failed in an earlier one: it may have another end by now. */
+  mayFailOtherwise = false
   /** Its effect may have happened and nobody has settled that. */
   toldUnknown = false
   /** When it was asked for last, and when its caller was told so, in claims and deliveries. */

@@ -67,7 +67,9 @@ export class Session {
   readonly excused = new Set<string>()
   /** Positions that are asked for and have no outcome; how many of each. */
   readonly open = new Map<string, number>()
-  /** Of those, whose records the store may have refused. */
+  /** Positions that were asked for and whose outcome nobody has seen, also where the code that asked is not waited for any more. */
+  readonly untold = new Set<string>()
+  /** Of those that are open, whose records the store may have refused. */
   readonly refusedWhileOpen = new Set<string>()
 
   constructor(options: { program: Program; world: World; timeline: Timeline; number: number; disturbance: Disturbance }) {
@@ -89,6 +91,7 @@ export class Session {
 
   opened(position: string): void {
     this.open.set(position, (this.open.get(position) ?? 0) + 1)
+    this.untold.add(position)
   }
 
   closed(position: string): void {
