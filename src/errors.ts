@@ -29,6 +29,7 @@ export type HoldfastErrorCode =
   | 'RUN_FAILED'
   | 'RUN_BUSY'
   | 'RUN_STALLED'
+  | 'RUN_CLEANED_UP'
   | 'STEP_FAILED'
   | 'STEP_TIMEOUT'
   | 'RUN_TIMEOUT'

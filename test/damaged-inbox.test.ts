@@ -85,3 +85,15 @@ describe.each(STORES)('in the %s store', (_, storeWith) => {
     await runner.close()
   })
 })
+
+it('a row that was read before another process took a message in is no damage', async () => {
+  const agent = defineAgent('a', (run) => run.step('charge', { key: 'k' }, () => Promise.reject(Object.assign(new Error('reset'), { code: 'ECONNRESET' }))))
+  const store = memoryStore()
+  const runner = createRunner({ agents: [agent], store, idleMs: 5 })
+  await expect(runner.run(agent, {}, { runId: 'r' })).rejects.toMatchObject({ code: 'OUTCOME_UNKNOWN' })
+  const old = [(await store.get('r'))!]
+  await expect(runner.resolve('r', 's:charge:k#0', 'skip', { resume: true })).rejects.toMatchObject({ code: 'OUTCOME_UNKNOWN' })
+  expect(await store.get('r')).toMatchObject({ inboxSeq: 1 })
+  const late = createRunner({ agents: [agent], store: { ...store, get: async (id) => old.pop() ?? store.get(id) }, idleMs: 5 })
+  await expect(late.resume('r')).rejects.toMatchObject({ code: 'OUTCOME_UNKNOWN' })
+})

@@ -2,6 +2,7 @@
 import { inspect } from 'node:util'
 import { HoldfastError, withoutAdvice, type HoldfastErrorCode, type RunUsage } from '../errors.ts'
 import { messageOf } from '../run/readable.ts'
+import { DRIVES_AGAIN } from '../runner/failure.ts'
 import { CliError } from './cli-error.ts'
 import { redoCommand } from './hint.ts'
 import type { Io } from './io.ts'
@@ -20,7 +21,9 @@ export interface ErrorReport {
   readonly usage: RunUsage | null
 }
 
-const drivesAgain = (runId: string | undefined): string => `What was done is kept: holdfast resume ${runId ?? 'ID'} drives it again from there`
+/** What follows it is said of that run. */
+const drivesAgain = (runId: string | undefined, { advice }: HoldfastError): string | undefined =>
+  advice?.startsWith(DRIVES_AGAIN) ? `What was done is kept: holdfast resume ${runId ?? 'ID'} drives it again from there${advice.slice(DRIVES_AGAIN.length)}` : advice
 
 /** What to do, in the words of the command line, where the library speaks of its functions. */
 const ADVICE: Readonly<Partial<Record<HoldfastErrorCode, (runId: string | undefined, error: HoldfastError) => string | undefined>>> = {

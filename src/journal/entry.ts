@@ -323,6 +323,8 @@ export interface RunEnded extends At {
   readonly result?: Encoded
   readonly error?: Encoded
   readonly reason?: string
+  /** Ids of steps with effects that were done behind the failure, where others had been done before it: they may have undone those. */
+  readonly cleanUp?: readonly string[]
 }
 
 /** The journal was damaged behind the entry before, and was cut there on request (`holdfast salvage`): what was done after it may have been done. */

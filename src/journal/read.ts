@@ -43,7 +43,11 @@ export async function readJournal(store: Store, row: RunRow): Promise<Journal> {
  * @throws HoldfastError `STORE_CORRUPT` with the place; `STORE_NEWER`.
  */
 export async function readInbox(store: Store, { runId, inboxSeq }: RunRow, taken: number): Promise<InboxMessage[]> {
-  if (taken > inboxSeq) throw damagedMessage(runId, inboxSeq + 1, `it was taken in, and the run's row knows of ${inboxSeq}`)
+  if (taken > inboxSeq) {
+    // Another one may have taken it in since the row was read; then the row knows of it by now.
+    const known = (await store.get(runId))?.inboxSeq ?? taken
+    if (taken > known) throw damagedMessage(runId, known + 1, `it was taken in, and the run's row knows of ${known}`)
+  }
   const messages = await store.inbox(runId, taken)
   for (const [i, message] of messages.entries()) {
     if (message.seq !== taken + i + 1) throw damagedMessage(runId, taken + i + 1, `it is missing: message ${message.seq} stands there`)

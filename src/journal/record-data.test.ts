@@ -12,7 +12,7 @@ const secrets = Secrets.of({ KEY })!
 /** Texts by which something is known, by the name of their field: none of them is what somebody said. Where they may hold a secret, it has its name in them before they are written. */
 const KNOWN_BY = new Set([
   'runId', 'agent', 'version', 'threadId', 'step', 'id', 'ids', 'branch', 'name', 'key', 'tool', 'callId', 'fingerprint', 'idempotencyKey', 'config', 'digest', 'parts', 'changed',
-  'base', 'added', 'link', 'effects', 'passed', 'first', 'unrecorded', 'code', 'fault', 'copy',
+  'base', 'added', 'link', 'effects', 'passed', 'cleanUp', 'first', 'unrecorded', 'code', 'fault', 'copy',
 ])
 
 type Place = readonly [path: readonly string[], record: object]

@@ -87,7 +87,7 @@ const ENTRIES: Variants<Entry> = {
   'inbox-taken': { seq: atLeast(1), step: optional(text) },
   'retry-after': { step: text, message: text, until: number, tries: count },
   'suspended': { reasons: list(reason), resumeAt: nullable(number) },
-  'run-ended': { status: oneOf('completed', 'failed', 'cancelled'), result: optional(encoded), error: optional(encoded), reason: optional(text) },
+  'run-ended': { status: oneOf('completed', 'failed', 'cancelled'), result: optional(encoded), error: optional(encoded), reason: optional(text), cleanUp: optional(list(text)) },
   'salvaged': { fault: text, had: count, inbox: position, token: position, copy: text },
   // Codes are for people: a new one needs no new format.
   'warning': { code: text, message: text, step: optional(text) },

@@ -100,7 +100,7 @@ export class Branch {
     }
     this.#lastSlot = lastSlot
     this.#left = records.length + this.#insides.size
-    this.#groups = groupsOf(records)
+    this.#groups = groupsOf(records.map(({ ref: { slot }, low, to }) => ({ slot, low, to })))
   }
 
   /** It is the inside of a tool call, or lies there. */

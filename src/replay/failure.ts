@@ -1,9 +1,10 @@
 /** What a run that failed asks for anew when it is driven again (R4). */
-import type { Outcome } from '../journal/entry.ts'
+import { isUnknown } from '../effects/doubt.ts'
+import type { Outcome, StepRef } from '../journal/entry.ts'
 import type { Branch } from './branch.ts'
 import type { Claim, Ticket } from './claim.ts'
 import type { History } from './history.ts'
-import { isCalled } from './identity.ts'
+import { around, isCalled } from './identity.ts'
 
 /** A failure that does not answer any more. */
 export interface Failure {
@@ -17,6 +18,8 @@ export interface Failure {
 export interface Blamed {
   /** In the order in which they were asked for. */
   readonly failures: readonly Failure[]
+  /** Steps with effects that were done behind them, where others that stand were done before: they may have undone those. */
+  readonly cleanUp: readonly StepRef[]
   readonly left: Left | undefined
 }
 
@@ -69,7 +72,29 @@ class Failures {
     for (const id of ids) for (const inside of this.#failedBy(id)) if (this.#hasFailed(inside)) ids.add(inside)
     const decided = this.#known.known.find((id) => this.#isLeft(id))
     const left = decided ?? this.#leftOver(ids)
-    return { failures: [...ids].map((id) => this.#failureOf(id)), left: left === undefined ? undefined : { step: left, isDecided: this.#isLeft(left) } }
+    const failures = [...ids].map((id) => this.#failureOf(id))
+    return { failures, cleanUp: this.#cleanUpOf(failures), left: left === undefined ? undefined : { step: left, isDecided: this.#isLeft(left) } }
+  }
+
+  #cleanUpOf(failures: readonly Failure[]): readonly StepRef[] {
+    // What failed is asked for anew, or about, itself.
+    const failed = new Set(failures.map(({ step }) => step))
+    const roots = new Set(failures.flatMap(({ ids }) => ids.filter((id) => !failed.has(id))))
+    const done = [...this.#history.records.values()].flatMap(({ ref }) => (!failed.has(ref.id) && this.#mayUndo(ref) && this.#isDone(ref.id) ? [ref] : []))
+    const behind = done.filter(({ id }) => around(id).some((path) => roots.has(path)))
+    return behind.length < done.length ? behind : []
+  }
+
+  /** It has changed something outside, also if it may do so again. */
+  #mayUndo({ id, kind }: StepRef): boolean {
+    return kind === 'step' || this.#history.ledger.effects.has(id) || this.#tickets.get(id)?.claim.former?.policy.repeatable === true
+  }
+
+  /** Or may be. */
+  #isDone(id: string): boolean {
+    const effect = this.#history.ledger.effects.get(id)
+    const type = this.#outcomeOf(id)?.type
+    return type === 'value' || type === 'unstored' || (effect !== undefined && isUnknown(effect, () => false))
   }
 
   #isBlamed(ticket: Ticket): boolean {

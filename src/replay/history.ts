@@ -168,7 +168,7 @@ export class History {
     const place = placeOf(id)
     this.#generations.set(place, Math.max(this.#generations.get(place) ?? 0, generationOf(id) + 1))
     this.#children.get(parentOf(id) ?? MAIN)?.delete(id)
-    for (const path of this.#below(id)) {
+    for (const path of [...this.#below(id)]) {
       this.records.delete(path)
       this.#children.delete(path)
     }

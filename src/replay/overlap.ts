@@ -14,14 +14,14 @@ export interface Group {
 }
 
 /**
- * Joins the ranges in which steps overlapped to groups that do not touch each other. `to` may be Infinity (a step
- * that was started and never ended overlaps all that was claimed after it).
+ * Joins the ranges in which steps overlapped to groups that do not touch each other. `to` may be Infinity: a step whose end is not recorded
+ * overlaps all that was claimed after it, up to one whose record says that it was not open any more.
  *
  * A record's range is `[low, to)`: from the lowest number that was still open when it was claimed to the next number
  * when it ended. So an overlap is known from either side, also when the other step was killed and left no record.
  */
-export function groupsOf(records: Iterable<Overlap>): readonly Group[] {
-  const ranges = [...records].sort((a, b) => a.low - b.low)
+export function groupsOf(records: readonly (Overlap & { readonly slot: number })[]): readonly Group[] {
+  const ranges = endedBy(records).sort((a, b) => a.low - b.low)
   const groups: { start: number; end: number }[] = []
   for (const { low, to } of ranges) {
     const last = groups.at(-1)
@@ -29,6 +29,16 @@ export function groupsOf(records: Iterable<Overlap>): readonly Group[] {
     else groups.push({ start: low, end: to })
   }
   return groups
+}
+
+/** Each with an end where one behind it tells that: by the lowest number that was open then. */
+function endedBy(records: readonly (Overlap & { readonly slot: number })[]): Overlap[] {
+  const behind: { readonly slot: number; readonly low: number }[] = []
+  return [...records].sort((a, b) => b.slot - a.slot).map(({ slot, low, to }) => {
+    const next = to === Infinity ? behind.findLast((each) => each.low > slot) : undefined
+    behind.push({ slot, low })
+    return { low, to: next?.slot ?? to }
+  })
 }
 
 /** The group that a number lies in; a number that no record covers is a group of its own. */

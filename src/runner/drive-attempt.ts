@@ -7,7 +7,7 @@ import type { RunPatch } from '../journal/store.ts'
 import type { NewEntry } from '../journal/writer.ts'
 import { settleResult } from '../ai-sdk/result.ts'
 import type { Attempt } from '../run/attempt.ts'
-import type { Left } from '../replay/failure.ts'
+import type { Blamed } from '../replay/failure.ts'
 import { Drive } from '../run/drive.ts'
 import { limitReached, type Reached } from '../run/limits.ts'
 import { encodedError } from '../run/outcome.ts'
@@ -155,18 +155,18 @@ async function fail(opened: OpenAttempt, drive: Drive, error: unknown): Promise<
   const reached = attempt.budget.over
   if (reached) tell(attempt, { reached })
   const { known, escaped } = drive.blame.of(error)
-  const { failures, left } = drive.machine.blamed({ known, escaped })
+  const { failures, cleanUp, left } = drive.machine.blamed({ known, escaped })
   const superseded = failures.map((failure): NewEntry => (
     { type: 'superseded', by: 'failure', reason: known.includes(failure.step) ? 'the run failed with its error' : 'it had failed when the run did', ...failure }))
-  if (reached) return failWith(opened, limitReached(attempt.runId, reached, { cause: error }), superseded)
-  return failWith(opened, error, superseded, left)
+  if (reached) return failWith(opened, limitReached(attempt.runId, reached, { cause: error }), superseded, { cleanUp })
+  return failWith(opened, error, superseded, { cleanUp, left })
 }
 
-async function failWith(opened: OpenAttempt, error: unknown, superseded: NewEntry[], left?: Left): Promise<never> {
+async function failWith(opened: OpenAttempt, error: unknown, superseded: NewEntry[], { cleanUp = [], left }: Partial<Pick<Blamed, 'cleanUp' | 'left'>> = {}): Promise<never> {
   const { attempt } = opened
   const { runId } = attempt
-  await close(opened, [...superseded, { type: 'run-ended', status: 'failed', error: storable(attempt, error) }], { status: 'failed', resumeAt: null })
-  const failure = runFailure(error, runId, attempt.budget.usage, left)
+  await close(opened, [...superseded, { type: 'run-ended', status: 'failed', error: storable(attempt, error), ...(cleanUp.length > 0 && { cleanUp: cleanUp.map(({ id }) => id) }) }], { status: 'failed', resumeAt: null })
+  const failure = runFailure(error, runId, attempt.budget.usage, { left, cleanUp })
   attempt.emit({ type: 'run-failed', error })
   throw failure
 }

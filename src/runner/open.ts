@@ -21,6 +21,7 @@ import { givenLimits, resolveLimits } from '../run/limits.ts'
 import { describeOwner } from '../run/owner.ts'
 import { usageOf } from '../run/usage.ts'
 import type { AnyAgent } from './agent.ts'
+import { cleanedUp } from './cleaned-up.ts'
 import type { ResolvedOptions } from './options.ts'
 import type { Outcome } from './outcome.ts'
 import { runFailure } from './failure.ts'
@@ -35,7 +36,7 @@ export interface Request {
   readonly allowMismatch: boolean
   /** Drive it again from this step on. */
   readonly redo?: string
-  /** Drive it although it is stalled. */
+  /** Drive it although it is stalled, or has cleaned up behind its failure. */
   readonly force: boolean
   /** Limits that the call gives the run. */
   readonly limits: LimitsRecord
@@ -86,6 +87,8 @@ export async function open(store: Store, options: ResolvedOptions, request: Requ
     if (!owned.free) return { type: 'ended', outcome: { status: 'running', owner: describeOwner(owned.owner) } }
     const stalled = request.force ? undefined : stallOf(entries, options.stallAfter)
     if (stalled) throw await stall(store, row, stalled, options.clock.now())
+    const undone = request.force || request.redo !== undefined || options.onCleanup === 'continue' ? undefined : cleanedUp(runId, entries)
+    if (undone) throw undone
     if (request.redo !== undefined) redone(historyOf(entries), runId, request.redo)
     // What is damaged, or needs a secret that is not there, is not begun with.
     for (const message of await readInbox(store, row, newestTaken(entries))) unsealed(runId, readMessage(runId, message), options.secrets)

@@ -32,6 +32,11 @@ export interface RunnerOptions {
   readonly afterError?: NonNullable<ToolPolicy['afterError']>
   /** What becomes of recorded answers when the model, settings, system text or tools changed since. Default `replay`: they stand, with a warning. */
   readonly onConfigChange?: 'replay' | 'diverge' | 'refuse'
+  /**
+   * What becomes of a run that failed, and whose code did something with effects behind the failure, where others had been done before: it may have undone those (a
+   * booking that was cancelled), and their records would answer. Default `refuse`: `RUN_CLEANED_UP`, until a call says `redo` or `force`. `continue`: it is driven again.
+   */
+  readonly onCleanup?: 'refuse' | 'continue'
   /** How long a lease lasts without renewal, ms: after that another process may take over from one that cannot be seen to be dead. Default 30000. */
   readonly leaseMs?: number
   /** How long a run that can only wait is watched for new work before it suspends, ms. Default 500. */
@@ -82,13 +87,14 @@ export interface ResolvedOptions {
   readonly leaseMs: number
   readonly drainMs: number
   readonly stallAfter: number
+  readonly onCleanup: 'refuse' | 'continue'
   readonly onEvent: (event: StampedEvent) => void
   readonly clock: Clock
   readonly random: Random
 }
 
 const KNOWN: ReadonlySet<string> = new Set([
-  'agents', 'store', 'retry', 'timeouts', 'limits', 'onIncompleteTool', 'afterError', 'onConfigChange', 'leaseMs', 'idleMs', 'replayHoldMs', 'drainMs', 'stallAfter', 'maxResultBytes', 'maxStepBytes', 'secrets', 'redact', 'onEvent', 'clock', 'random',
+  'agents', 'store', 'retry', 'timeouts', 'limits', 'onIncompleteTool', 'afterError', 'onConfigChange', 'onCleanup', 'leaseMs', 'idleMs', 'replayHoldMs', 'drainMs', 'stallAfter', 'maxResultBytes', 'maxStepBytes', 'secrets', 'redact', 'onEvent', 'clock', 'random',
 ] satisfies (keyof RunnerOptions)[])
 
 export const ON_INCOMPLETE = ['refuse', 'rerun', 'skip', 'reconcile'] as const satisfies readonly OnIncompleteTool[]
@@ -125,6 +131,7 @@ export function resolveOptions(options: RunnerOptions): ResolvedOptions {
     leaseMs: duration('leaseMs', options.leaseMs, 30_000, 100),
     drainMs: duration('drainMs', options.drainMs, 5_000),
     stallAfter: count('stallAfter', options.stallAfter, 5),
+    onCleanup: oneOf('onCleanup', options.onCleanup, ['refuse', 'continue'], 'refuse'),
     onEvent: callable('onEvent', options.onEvent) ?? (() => {}),
     clock,
     random,

@@ -36,7 +36,7 @@ export interface CallOptions {
   readonly signal?: AbortSignal | undefined
   /** Goes on although the agent's version, its name or the input is not what the run was started with. Default false. */
   readonly allowMismatch?: boolean
-  /** Drives a stalled run once more. Default false. */
+  /** Drives once more a run that is stalled (`RUN_STALLED`), or that has cleaned up behind its failure (`RUN_CLEANED_UP`). Default false. */
   readonly force?: boolean
   /**
    * What the run may use in all, over its attempts: `maxSteps`, `maxTokens`, `maxJournalBytes`, `runMs`, `deadline`. They stand in its journal, before what
@@ -83,7 +83,7 @@ export interface Runner {
    * `MISSING_RUN_ID`, `INVALID_RUN_ID`, `UNKNOWN_AGENT`, `VALUE_NOT_STORABLE` for an input that cannot be encoded, a `STORE_...` code.
    */
   run<INPUT, RESULT>(agent: Agent<INPUT, RESULT> | string, input: INPUT, options?: RunOptions): Promise<Outcome<Recorded<RESULT>>>
-  /** Goes on with a run whose input is in the journal. @throws HoldfastError as {@link Runner.run}, and `UNKNOWN_RUN`, `UNKNOWN_STEP`, `RUN_STALLED`. */
+  /** Goes on with a run whose input is in the journal. @throws HoldfastError as {@link Runner.run}, and `UNKNOWN_RUN`, `UNKNOWN_STEP`, `RUN_STALLED`, `RUN_CLEANED_UP`. */
   resume(runId: string, options?: ResumeOptions): Promise<Outcome>
   /** As `run`, told event by event; `.outcome` is what `run` would have given. */
   stream<INPUT, RESULT>(agent: Agent<INPUT, RESULT> | string, input: INPUT, options?: RunOptions): RunStream<Recorded<RESULT>>

@@ -43,6 +43,25 @@ describe('a record that the store refuses (C17)', () => {
     ])
   })
 
+  it('of a step that holds others: what was asked for behind it did not overlap it, so a loop that asks for something else diverges, and its effects are asked about', async () => {
+    const mailed: unknown[] = []
+    const fail = failingOnce()
+    let day = 'Monday'
+    const model = testModel((turn, { prompt }) => (turn === 0 ? { calls: [{ id: 'c', tool: 'mail', input: { to: `a reader of ${JSON.stringify(prompt).includes('Monday') ? 'Monday' : 'Tuesday'}` } }] } : { text: 'mailed' }))
+    const { state, runner, agent, warnings } = scene(/"step-ended".*"name":"load"/, async (run) => {
+      await run.step('load', { idempotent: true }, () => run.read('inside', () => 1))
+      const tools: ToolSet = run.tools({ mail: tool({ inputSchema: z.object({ to: z.string() }), execute: async (input) => mailed.push(input) }) })
+      await generateText({ model: run.model(model), tools, prompt: `It is ${day}`, stopWhen: isStepCount(3) })
+      fail()
+    })
+    await expect(runner.run(agent, {}, { runId: 'r' })).rejects.toThrow(/later/)
+    expect(warnings()).toEqual(['NOT_RECORDED'])
+    state.refuse = undefined
+    day = 'Tuesday'
+    expect(await runner.resume('r')).toMatchObject({ status: 'suspended', reasons: [{ type: 'repeat', tool: 'mail' }] })
+    expect(mailed).toHaveLength(1)
+  })
+
   it.each<[string, (inner: Promise<string>) => Promise<unknown>]>([
     ['timed out', (inner) => inner],
     ['threw', () => Promise.reject(new Error('fetch failed', { cause: Object.assign(new Error('reset'), { code: 'ECONNRESET' }) }))],

@@ -65,6 +65,8 @@ export class Call {
   readonly starts: Start[] = []
   /** How often an end of it was announced as recorded, over all attempts. */
   finished = 0
+  /** Its newest end was announced before its code had given a value: it had failed, or was not waited for any more. */
+  endedInVain = false
   /** It ran again although its caller had been told an outcome: there was no record of that. */
   isLost = false
   /** When its newest outcome came about, in the world's events; 0: it has none. */

@@ -115,6 +115,11 @@ export async function execute(program: Program): Promise<Execution> {
       case 'threw': {
         // The end of a run that asks for something else each time.
         if (world.loose && HoldfastError.isInstance(ended.error) && (ended.error.code === 'RUN_STALLED' || ended.error.code === 'AMBIGUOUS_STEP')) return done()
+        if (isCleanedUp(ended.error)) {
+          if (session.live.size > 0) world.violate('ended-again', `${session.name} calls ${[...session.live].join(', ')} in a run that is not driven again by itself`)
+          world.isRefused = true
+          break
+        }
         if (!isExplained(ended.error, disturbance)) {
           world.violate('unexpected-error', `attempt ${number} threw ${String(ended.error)}`)
           return done()
@@ -212,8 +217,10 @@ function checkSummary({ world, name, finished, replayed, open }: Session, summar
 async function attempt(session: Session, runner: Runner): Promise<Ended> {
   const { program, timeline, world } = session
   let ended: Ended | undefined
-  const call = session.number % 2 === 1 ? runner.run('program', { program: program.seed }, { runId: RUN_ID })
-    : session.number % 4 === 0 ? resumeOrRun(runner, program) : recoverOrResume(session, runner)
+  const force = world.isRefused
+  world.isRefused = false
+  const call = session.number % 2 === 1 ? runner.run('program', { program: program.seed }, { runId: RUN_ID, force })
+    : session.number % 4 === 0 ? resumeOrRun(runner, program, force) : recoverOrResume(session, runner, force)
   call.then(
     (outcome) => {
       session.isOver = !session.frozen
@@ -240,7 +247,7 @@ async function attempt(session: Session, runner: Runner): Promise<Ended> {
 }
 
 /** Found by whoever looks for runs that nobody drives, if it is one of those. */
-async function recoverOrResume(session: Session, runner: Runner): Promise<Outcome> {
+async function recoverOrResume(session: Session, runner: Runner, force: boolean): Promise<Outcome> {
   const { world, timeline, program } = session
   const row = await runner.get(RUN_ID)
   const isDue = row?.status === 'suspended' && row.resumeAt !== null && row.resumeAt <= timeline.now()
@@ -249,20 +256,22 @@ async function recoverOrResume(session: Session, runner: Runner): Promise<Outcom
   const isAlone = program.attempts.every(({ pause }) => pause === undefined)
   if (!recovered && isDue && isAlone && !session.frozen && session.disturbance.close === undefined) world.violate('not-recovered', `${session.name} does not find the run, which is due`)
   if (recovered && row?.status === 'failed') world.violate('not-recovered', `${session.name} drives the run, which has failed`)
-  if (!recovered) return resumeOrRun(runner, program)
+  if (!recovered) return resumeOrRun(runner, program, force)
   if ('error' in recovered) throw recovered.error
   return recovered.outcome
 }
 
 /** A kill may have come before the run was created. */
-const resumeOrRun = async (runner: Runner, program: Program): Promise<Outcome> => {
+const resumeOrRun = async (runner: Runner, program: Program, force: boolean): Promise<Outcome> => {
   try {
-    return await runner.resume(RUN_ID)
+    return await runner.resume(RUN_ID, { force })
   } catch (error) {
     if (!HoldfastError.isInstance(error) || error.code !== 'UNKNOWN_RUN') throw error
     return runner.run('program', { program: program.seed }, { runId: RUN_ID })
   }
 }
+
+const isCleanedUp = (error: unknown): boolean => HoldfastError.isInstance(error) && error.code === 'RUN_CLEANED_UP'
 
 function isExplained(error: unknown, { refuse, close }: Disturbance): boolean {
   if (!HoldfastError.isInstance(error)) return false

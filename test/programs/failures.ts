@@ -5,6 +5,8 @@ import type { Node, Program } from './program.ts'
 /** How many programs have them, and how many of their sequences. */
 const PROGRAMS = 0.35
 const SEQUENCES = 0.4
+/** How many failures have a clean-up. */
+const UNDOING = 0.3
 
 /** What fails the run, through branches and agents, as long as it is not mended: not a bug of the program (`ProgramError`), but a step of it. */
 export const brokenAt = (path: string): Error => new Error(`broken at ${path}`)
@@ -27,7 +29,7 @@ export function failing(program: Program, random: Random): Program {
         const nodes = node.nodes.map(within)
         if (random() >= SEQUENCES) return { ...node, nodes }
         const at = Math.floor(random() * (nodes.length + 1))
-        return { ...node, nodes: nodes.toSpliced(at, 0, { type: 'fails', key: key++, times: random() < 0.7 ? 1 : 2 }) }
+        return { ...node, nodes: nodes.toSpliced(at, 0, { type: 'fails', key: key++, times: random() < 0.7 ? 1 : 2, ...(random() < UNDOING && { undo: { type: 'step', name: 'undo', key, idempotent: random() < 0.5, does: 'ok' } }) }) }
       }
       case 'branches': {
         const nodes = node.nodes.map(within)

@@ -1,7 +1,7 @@
 /** Runs a program: the handler of its agent. */
 import { currentRun, defineAgent, type Agent } from '../../src/index.ts'
 import { claimed, describeError } from './claim.ts'
-import { isFatal } from './failures.ts'
+import { isBroken, isFatal } from './failures.ts'
 import { runLoop, systemOf } from './loops.ts'
 import type { Place } from './place.ts'
 import { Line } from './position.ts'
@@ -40,7 +40,10 @@ async function evaluate(place: Place, node: Node): Promise<unknown> {
     case 'batch':
       return inBatch(place, node.nodes, node.throws)
     case 'fails':
-      return ask(() => askFailing(place, node))
+      return ask(() => askFailing(place, node).catch(async (error: unknown) => {
+        if (node.undo && isBroken(error)) await step(child('undo'), node.undo)
+        throw error
+      }))
     case 'asks':
       return inOrder(place, node.shuffled, node.asks, ({ prompt, system }) => {
         const twins = node.asks.filter((other) => other.prompt === prompt && other.system === system).length

@@ -107,8 +107,8 @@ export type Node =
   | { readonly type: 'branches'; readonly nodes: readonly Node[] }
   /** The same, where those that fail do not end the others: then the first failure is thrown, or all of them. */
   | { readonly type: 'batch'; readonly nodes: readonly Node[]; readonly throws: 'first' | 'all' }
-  /** A step whose code fails the first `times` times that it is called, and nobody catches that. */
-  | { readonly type: 'fails'; readonly key: number; readonly times: number }
+  /** A step whose code fails the first `times` times that it is called; its failure is thrown on, behind a step that cleans up. */
+  | { readonly type: 'fails'; readonly key: number; readonly times: number; readonly undo?: StepNode }
   /** Requests without tools, side by side in one branch. `system` tells apart reviewers with one prompt. `shuffled`: asked in another order each time. */
   | { readonly type: 'asks'; readonly asks: readonly { readonly prompt: string; readonly system: number }[]; readonly shuffled: boolean }
   /** A loop that asks the model and runs its tools, in one of several ways. */

@@ -144,6 +144,7 @@ function* smallerNodes(node: Node): Iterable<Node> {
       break
     case 'fails':
       if (node.times > 1) yield { ...node, times: 1 }
+      if (node.undo) yield { type: 'fails', key: node.key, times: node.times }
       break
     case 'throw':
       break

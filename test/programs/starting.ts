@@ -24,7 +24,7 @@ export function judgeStart(world: World, session: Session, call: Call, key: stri
 }
 
 /** What was recorded does not run again (R4). */
-function refuseAgain(world: World, session: Session, { spec, finished, excused, authorised, claimedAt, endedAt, starts, outcome }: Call): void {
+function refuseAgain(world: World, session: Session, { spec, finished, excused, authorised, claimedAt, endedAt, endedInVain, starts, outcome }: Call): void {
   // What was recorded is that nobody knows: that is settled by running it again, its policy says.
   if (spec.rerunAllowed && starts.at(-1)?.returned === false) return
   // A try that nobody waited for any more came to its end beside this one.
@@ -32,7 +32,7 @@ function refuseAgain(world: World, session: Session, { spec, finished, excused, 
   if (world.loose || finished < (spec.twins ?? 1) || excused || authorised || isInsideRerun(world, spec.position)) return
   // The run may have failed with it, and nobody was left to be told.
   const last = starts.at(-1)
-  const hasFailed = last !== undefined && (last.failed || (last.over && !last.returned))
+  const hasFailed = last !== undefined && (last.failed || endedInVain)
   if (hasFailed && (spec.breaks || (spec.kind !== 'tool' && outcome === undefined))) return
   // One of the results could not be recorded, and comes behind the others now.
   const isReordered = spec.kind === 'model' && world.streamed.has(spec.position.slice(0, spec.position.lastIndexOf('#')))

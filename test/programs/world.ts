@@ -52,6 +52,9 @@ export class World {
 
   readonly program: Program
 
+  /** The run has failed and cleaned up: the next attempt says that it is to be driven all the same. */
+  isRefused = false
+
   /** Its code waits for what no step records. */
   readonly hasWaits: boolean
 
@@ -209,6 +212,7 @@ export class World {
     if (!call) return
     this.log.push(`${session.name} finished ${position}`)
     session.ended.add(position)
+    call.endedInVain = call.starts.at(-1)?.returned !== true
     call.endedAt = session.zombie ? session.pausedAt : ++this.#event
     if (!session.refusedWhileOpen.has(position)) call.finished++
     // The old record does not stand any more, and there is no new one.
@@ -218,9 +222,9 @@ export class World {
   /** The run has failed: asked for anew is what failed it, and what failed beside that and was handed to nobody (R4). */
   fail(session: Session, error: unknown): void {
     for (const [position, call] of this.calls) {
-      const last = call.starts.at(-1)
-      const isUnseen = session.open.has(position) && !last?.returned
-      if (isUnseen) call.finished = 0
+      const isUnseen = session.open.has(position) && (!call.starts.at(-1)?.returned || call.endedInVain)
+      // What it did behind the failure is not replayed: it is asked for anew if that fails again.
+      if (isUnseen || position.endsWith('.undo')) call.finished = 0
       if (session.untold.has(position) && call.outcome?.startsWith('!')) call.mayFailOtherwise = true
     }
     if (isBroken(error)) this.#stuck++

@@ -7,7 +7,7 @@ import { loadRunner } from '../runner-module.ts'
 
 const REDO_OPTION: OptionSpec = { name: 'redo', value: 'STEP', text: 'drive it again from this step on: what came after it is asked for anew, effects are not repeated without a decision' }
 
-const FORCE_OPTION: OptionSpec = { name: 'force', text: 'drive a stalled run once more' }
+const FORCE_OPTION: OptionSpec = { name: 'force', text: 'drive a run once more that is stalled, or that has cleaned up behind its failure' }
 
 export const resume: Command = {
   spec: {

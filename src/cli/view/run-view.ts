@@ -42,6 +42,8 @@ export interface RunView extends FoundView {
   readonly error: { readonly name: string; readonly message: string; readonly code: string | null } | null
   /** Of a run that was cancelled. */
   readonly reason: string | null
+  /** Of a run that failed: steps that were done behind the failure, and may have undone what was done before. It goes on with `--redo` or `--force` alone. */
+  readonly cleanUp: readonly string[]
   readonly attempts: readonly AttemptView[]
   readonly steps: readonly StepView[]
   /** Over all attempts, replay apart. */
@@ -148,13 +150,14 @@ function beginningOf(row: RunRow, entries: readonly Placed[]): Pick<RunView, 'ag
 }
 
 /** How it ended, where it has: a run that is driven again after a failure has not. */
-function endOf(row: RunRow, entries: readonly Placed[]): Pick<RunView, 'result' | 'error' | 'reason'> {
+function endOf(row: RunRow, entries: readonly Placed[]): Pick<RunView, 'result' | 'error' | 'reason' | 'cleanUp'> {
   const last = entries.findLast(({ entry }) => entry.type === 'run-ended')?.entry
   const end = last?.type === 'run-ended' && last.status === row.status ? last : undefined
   return {
     result: end?.result && decode(end.result, 'result'),
     error: end?.error ? errorView(decode(end.error, 'error')) : null,
     reason: end?.reason ?? null,
+    cleanUp: end?.cleanUp ?? [],
   }
 }
 
