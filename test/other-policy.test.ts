@@ -1,10 +1,11 @@
 /** A deploy changes by what a call is known, or what its tool is said to be: what was done or is in doubt stands (R5, R6). */
 import { generateText, stepCountIs, tool } from 'ai'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { z } from 'zod'
 import { createRunner, currentRun, currentStep, defineAgent, memoryStore, type Run, type RunnerOptions, type Store, type ToolPolicy } from '../src/index.ts'
 import { later, mortal } from './support/crash.ts'
 import { testModel } from './support/model.ts'
+import { waitingIn } from './support/waiting.ts'
 
 type Input = { readonly order: string; readonly amount?: number | undefined }
 
@@ -19,6 +20,7 @@ interface Version {
 
 const quick = { idleMs: 5, replayHoldMs: 20 } satisfies Partial<RunnerOptions>
 const byOrder = { effectKey: ({ order }: Input) => order }
+const byOtherKey = { effectKey: ({ order }: Input) => `order-${order}` }
 
 /** An agent that is asked to refund; `made` has the idempotency keys and orders of its calls. */
 function refunding() {
@@ -42,9 +44,9 @@ function refunding() {
   return {
     made,
     runnerOf,
-    killed: async (version: Version) => {
+    killed: async (version: Version, kind = 'tool') => {
       const dying = mortal(store)
-      const died = dying.killAt(/"step-ended".*"kind":"tool"/)
+      const died = dying.killAt(new RegExp(`"step-ended".*"kind":"${kind}"`))
       void runnerOf(version, dying.store).run('a', 1, { runId: 'r' }).catch(() => {})
       await died
     },
@@ -55,11 +57,13 @@ function refunding() {
 
 const CHANGED = { prompt: 'Refund it, please.' }
 
-describe('a tool that is given an effectKey, or loses it', () => {
+describe('a tool that is given an effectKey, or another one, or loses it', () => {
   it.each<[string, Version, Version]>([
     ['in doubt; given a key', {}, { ...CHANGED, policy: byOrder, asked: { order: '7', amount: 20 } }],
     ['in doubt; loses its key', { policy: byOrder }, { ...CHANGED, asked: { order: '7', amount: 20 } }],
     ['in doubt; given a key and moved', {}, { inBranch: true, policy: byOrder }],
+    ['in doubt; given another key', { policy: byOrder }, { ...CHANGED, policy: byOtherKey, asked: { order: '7', amount: 20 } }],
+    ['in doubt; given another key and moved', { policy: byOrder }, { inBranch: true, policy: byOtherKey }],
   ])('does not make a refund again without a question: %s', async (_, before, after) => {
     const { made, killed, deploy } = refunding()
     await killed(before)
@@ -70,7 +74,9 @@ describe('a tool that is given an effectKey, or loses it', () => {
   it.each<[string, Version, Version]>([
     ['superseded; given a key', {}, { ...CHANGED, policy: byOrder, asked: { order: '7', amount: 20 } }],
     ['superseded; loses its key', { policy: byOrder }, { ...CHANGED, asked: { order: '7', amount: 20 } }],
+    ['superseded; given another key', { policy: byOrder }, { ...CHANGED, policy: byOtherKey, asked: { order: '7', amount: 20 } }],
     ['moved; given a key', {}, { inBranch: true, policy: byOrder }],
+    ['moved; given another key', { policy: byOrder }, { inBranch: true, policy: byOtherKey }],
     ['moved; loses its key', { policy: byOrder }, { inBranch: true }],
   ])('asks about one that is done: %s', async (_, before, after) => {
     const { made, failed, deploy } = refunding()
@@ -79,9 +85,9 @@ describe('a tool that is given an effectKey, or loses it', () => {
     expect(made).toHaveLength(1)
   })
 
-  it('lets another order pass: the key is made of what was asked for then, too', async () => {
+  it.each<[string, Version['policy']]>([['given a key', {}], ['given another key', byOtherKey]])('lets another order pass: the key is made of what was asked for then, too (%s)', async (_, policy = {}) => {
     const { made, killed, deploy } = refunding()
-    await killed({})
+    await killed({ policy })
     expect(await deploy({ ...CHANGED, policy: byOrder, asked: { order: '8' } })).toMatchObject({ status: 'completed' })
     expect(made.map(({ order }) => order)).toEqual(['7', '8'])
   })
@@ -137,6 +143,33 @@ describe('a call in doubt whose tool is composite by now', () => {
   })
 })
 
+describe('a call whose tool was composite, and does by itself now what a step inside of it did', () => {
+  const composite: Version = { policy: { composite: true }, inside: (pay) => currentRun()!.step('pay', { input: '7' }, pay) }
+  const ways: readonly [string, string, (made: ReturnType<typeof refunding>) => Promise<void>, Version?][] = [
+    ['killed behind the step', 'repeat', ({ killed }) => killed(composite)],
+    ['killed in the step', 'in-doubt', ({ killed }) => killed(composite, 'step')],
+    ['killed behind the step, and asked for otherwise now', 'repeat', ({ killed }) => killed(composite), CHANGED],
+    ['killed in the step, and reconciled by what knows the tool alone', 'in-doubt', ({ killed }) => killed(composite, 'step'), { policy: { onIncompleteTool: 'reconcile', reconcile: async () => ({ status: 'not-done' }) } }],
+  ]
+  it.each(ways)('is asked about: %s', async (_, type, end, version = {}) => {
+    const refund = refunding()
+    await end(refund)
+    const outcome = await refund.deploy(version)
+    expect(outcome).toMatchObject({ status: 'suspended', reasons: [{ type, effects: ['0/c:c1/0'] }] })
+    expect(outcome).not.toMatchObject({ reasons: [{ choices: expect.arrayContaining(['reuse']) }] })
+    expect(JSON.stringify(outcome)).not.toContain('effectKey')
+    expect(refund.made).toHaveLength(1)
+  })
+
+  it.each(['rerun', { result: 'receipt' }] as const)('ends as somebody decides: %j', async (decision) => {
+    const { made, killed, deploy, runnerOf } = refunding()
+    await killed(composite)
+    await runnerOf({}).resolve('r', waitingIn(await deploy({})), decision)
+    expect(await deploy({})).toMatchObject({ status: 'completed' })
+    expect(made).toHaveLength(decision === 'rerun' ? 2 : 1)
+  })
+})
+
 describe('a call in doubt whose tool is idempotent by now', () => {
   it.each<[string, Version]>([['where it stood', {}], ['behind another prompt', CHANGED], ['in a branch', { inBranch: true }]])('is made again under the key that it had: %s', async (_, version) => {
     const { made, killed, deploy } = refunding()
@@ -152,6 +185,48 @@ describe('a call in doubt whose tool is idempotent by now', () => {
     expect(await deploy({ ...CHANGED, asked: { order: '7', amount: 20 }, policy: { idempotent: true } })).toMatchObject({ status: 'suspended', reasons: [{ type: 'in-doubt' }] })
     expect(made).toHaveLength(1)
   })
+})
+
+it.each<[string, object, Version]>([
+  ['done', {}, CHANGED],
+  ['in doubt', { isHung: true }, CHANGED],
+  ['done; under one effectKey', {}, { ...CHANGED, policy: byOrder }],
+])('two equal calls of one response that are idempotent by now are made again under their keys, one each: %s', async (_, { isHung = false }: { isHung?: boolean }, { prompt, policy }) => {
+  const keys: string[] = []
+  const store = memoryStore()
+  const dying = mortal(store)
+  const agentOf = (version: Version) => defineAgent('a', async (run) => {
+    const model = testModel((turn) => (turn === 0 ? { calls: ['c1', 'c2'].map((id) => ({ id: `${id} ${version.prompt}`, tool: 'credit', input: { order: '7' } })) } : { text: 'done' }))
+    const credit = tool({
+      inputSchema: z.object({ order: z.string() }),
+      execute: async () => {
+        if (keys.push(currentStep()!.idempotencyKey) === 2 && isHung) dying.kill()
+        return 'credited'
+      },
+    })
+    const { text } = await generateText({ model: run.model(model), tools: run.tools({ credit }, { credit: version.policy ?? {} }), prompt: version.prompt!, stopWhen: stepCountIs(3) })
+    if (version.prompt === 'first') throw new Error('later')
+    return text
+  })
+  const first = createRunner({ agents: [agentOf({ prompt: 'first', policy: { ...policy } })], store: dying.store, ...quick }).run('a', 1, { runId: 'r' }).catch(() => {})
+  if (isHung) await vi.waitFor(() => expect(keys).toHaveLength(2))
+  else await first
+  expect(await createRunner({ agents: [agentOf({ prompt: prompt!, policy: { ...policy, idempotent: true } })], store, clock: later(), ...quick }).resume('r')).toMatchObject({ status: 'completed' })
+  expect([keys.length, new Set(keys).size]).toEqual([4, 2])
+})
+
+it.each([{ key: '7' }, { input: { order: 7 } }, {}])('a step that may have taken effect, failed its run, and is idempotent by now, is made again under the key that it had: %j', async (options) => {
+  const keys: string[] = []
+  const store = memoryStore()
+  const runnerOf = (isIdempotent: boolean) => createRunner({
+    agents: [defineAgent('a', (run) => run.step('charge', { ...options, ...(isIdempotent && { idempotent: true }) }, () => {
+      if (keys.push(currentStep()!.idempotencyKey) === 1) throw Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' })
+      return 'charged'
+    }))], store, ...quick,
+  })
+  await expect(runnerOf(false).run('a', 1, { runId: 'r' })).rejects.toMatchObject({ code: 'OUTCOME_UNKNOWN' })
+  expect(await runnerOf(true).resume('r')).toEqual({ status: 'completed', result: 'charged' })
+  expect([keys.length, new Set(keys).size]).toEqual([2, 1])
 })
 
 describe('a call that somebody agreed to with other arguments, and that stands at another place now', () => {

@@ -2,7 +2,8 @@
 import type { EffectRef } from '../journal/entry.ts'
 import { isCalled, parentOf, turnOf } from '../replay/identity.ts'
 import { isExpected } from './doubt.ts'
-import type { Effect, Ledger, TakenDecision } from './ledger.ts'
+import type { Effect } from './effect.ts'
+import type { Ledger, TakenDecision } from './ledger.ts'
 
 export const sameEffect = (a: EffectRef, b: EffectRef): boolean => a.name === b.name && a.key === b.key
 

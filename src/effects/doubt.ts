@@ -1,5 +1,5 @@
 /** What is in doubt: a step with effects that was started, and nobody knows whether it took effect (R6). */
-import type { Effect } from './ledger.ts'
+import type { Effect } from './effect.ts'
 
 /** `isRunning` says whether the code of a step runs right now, under a caller that waits for it. */
 export const isInDoubt = (effect: Effect, isRunning: (step: string) => boolean): boolean => !effect.consumed && isUnknown(effect, isRunning)

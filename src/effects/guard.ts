@@ -3,7 +3,8 @@ import type { EffectRef, Outcome } from '../journal/entry.ts'
 import { areOfOneResponse, clearedBy, decisionAbout, decisionFor, decisionOf, holdsFor, sameEffect, type DecisionContext } from './decision.ts'
 import { isExpected, isInDoubt, isUnknown } from './doubt.ts'
 import { approvalOf, keyPlaceOf, turnOf } from '../replay/identity.ts'
-import { isSilent, isUntold, wouldBeRepeated, type Effect, type Ledger, type TakenDecision } from './ledger.ts'
+import { isSilent, isUntold, wouldBeRepeated, type Effect } from './effect.ts'
+import type { Ledger, TakenDecision } from './ledger.ts'
 
 /** What a tool's policy says about effects. */
 export interface EffectPolicy {
@@ -81,6 +82,11 @@ function judge(ledger: Ledger, call: GuardedCall, context: GuardContext): GuardV
 
   const deciding: DecisionContext = { isTaken: (d) => decisions.includes(d.inbox) || context.taken.decisions.has(d.inbox) || (d.since < call.changedAt && isAnswer(d)), isGone: context.isGone }
 
+  /** The call is `own`, and none of the others: they go on standing in the way of their own. */
+  const letPass = (all: readonly Effect[], own: Effect | undefined): void => {
+    for (const effect of all) (effect === own ? effects : passed).push(effect.step.id)
+  }
+
   /** What was known by this position does not hold the call: somebody decided about the call since. */
   let passes = -1
 
@@ -145,7 +151,7 @@ function judge(ledger: Ledger, call: GuardedCall, context: GuardContext): GuardV
 
     if (call.policy.repeatable) {
       const same = blockers.filter((b) => b.fingerprint === call.fingerprint)
-      effects.push(...same.map((b) => b.step.id))
+      letPass(same, theSame(same, call) ?? same[0])
       if (same.length > 0) continue
     }
 
@@ -159,11 +165,11 @@ function judge(ledger: Ledger, call: GuardedCall, context: GuardContext): GuardV
     const left = doubtful.filter((b) => b.told === 'unknown' && b.toldIn !== ledger.token && (!b.superseded || isDrivenAgain(b, call)))
     if (call.policy.onIncomplete === 'skip' && left.length > 0) return { type: 'skip', consumes }
     if (call.policy.onIncomplete === 'rerun' && left.length > 0) {
-      effects.push(...left.map((b) => b.step.id))
+      letPass(left, theSame(left, call))
       continue
     }
     if (call.policy.onIncomplete === 'reconcile') {
-      const next = doubtful.find((b) => !context.asked.has(b.step.id))
+      const next = doubtful.find((b) => b.ref.name === call.ref.name && !context.asked.has(b.step.id))
       if (next) return { type: 'reconcile', effect: next }
     }
     // A question names all that its answer lets the call pass: first that the very same was made already, whatever else is in doubt.
@@ -193,6 +199,7 @@ function blockersOf(ledger: Ledger, call: GuardedCall, context: GuardContext): E
   const away = ledger.givenAway(call.step).filter(isLeft)
   const takers = away.flatMap((effect) => (isUnknown(effect, context.isRunning) ? (takerOf(ledger, effect, context) ?? []) : []))
   return [...new Set([...ledger.standing(call.ref), ...context.elsewhere, ...away, ...takers])].filter((effect) => {
+    if (call.policy.repeatable && effect.step.kind === 'step' && turnOf(effect.step.id) !== turnOf(call.step)) return false
     if (effect.step.id === call.step || (context.taken.effects.has(effect.step.id) && !isLeft(effect))) return false
     if (away.includes(effect)) return isUnknown(effect, context.isRunning) ? call.policy.allowRepeat !== true : wouldBeRepeated(effect) && !call.policy.allowRepeat
     if (effect.passed && effect.fingerprint !== call.fingerprint && !call.policy.keyed) return false

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import type { Entry, Outcome, Settlement, StepRef } from '../journal/entry.ts'
 import { isExpected, isInDoubt, isNotDoneBelievable, isUnknown } from './doubt.ts'
-import { isSilent, Ledger, SILENT, wouldBeRepeated, type Effect } from './ledger.ts'
+import { isSilent, SILENT, wouldBeRepeated, type Effect } from './effect.ts'
+import { Ledger } from './ledger.ts'
 
 const REF = { name: 'refund', key: '' }
 const refOf = (id: string): StepRef => ({ id, branch: '', kind: 'tool', name: 'refund' })

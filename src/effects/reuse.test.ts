@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { StepKind } from '../journal/entry.ts'
 import { Scene, unknown, value } from './fixtures/scene.ts'
-import { SILENT, type Effect } from './ledger.ts'
+import { SILENT, type Effect } from './effect.ts'
 import { reusable } from './reuse.ts'
 
 /** What was asked for at each id; each gave its id, but for those whose outcome nobody knows. */

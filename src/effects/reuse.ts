@@ -1,6 +1,6 @@
 /** What the decision `reuse` answers a call with: what an earlier call gave that it may be (R5). */
 import { turnOf } from '../replay/identity.ts'
-import { hasResult, isSilent, SILENT, type Effect } from './ledger.ts'
+import { hasResult, isSilent, SILENT, type Effect } from './effect.ts'
 
 interface Asking {
   readonly step: string
@@ -14,8 +14,9 @@ interface Asking {
  * of what they ask for, moved together, or behind a result that may be another one: `isSure` false).
  */
 export function reusable(effects: readonly Effect[], call: Asking, { isSure = true } = {}): Effect | undefined {
-  const withResult = candidates(effects, call).filter(hasResult)
   const turn = turnOf(call.step)
+  // What was done inside of the call has given no result of its own.
+  const withResult = candidates(effects.filter(({ step }) => !turnOf(step.id).startsWith(`${turn}/`)), call).filter(hasResult)
   return (isSure ? withResult.findLast((effect) => turnOf(effect.step.id) === turn) : undefined) ?? theOnly(withResult)
 }
 

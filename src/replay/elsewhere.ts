@@ -1,13 +1,16 @@
 /** What a call may be that stands at another place now, is known otherwise, or had effects of its own then (R5). */
 import { isInDoubt } from '../effects/doubt.ts'
-import { isSilent, type Effect } from '../effects/ledger.ts'
+import { isDone, isSilent, wouldBeRepeated, type Effect } from '../effects/effect.ts'
 import { calledWith, type ClaimedEffect, type Ticket } from './claim.ts'
 import type { History } from './history.ts'
+import { turnOf } from './identity.ts'
 import type { Unclaimed } from './unclaimed.ts'
 
 /** Effects that nobody has asked for, and that the call may be: it asks for the very same (a step without input has not said what), or may stand in a step that does. */
 export function elsewhere(unclaimed: Unclaimed, history: History, ticket: Ticket, effect: ClaimedEffect, rivals: readonly string[]): readonly Effect[] {
-  return candidates(unclaimed, history, ticket, effect, rivals).filter((each) => unclaimed.mayBe(ticket.ref, calledWith(ticket.claim), each))
+  const others = candidates(unclaimed, history, ticket, effect, rivals).filter((each) => unclaimed.mayBe(ticket.ref, calledWith(ticket.claim), each))
+  const inside = history.ledger.insideOf(ticket.ref.id).filter((each) => isDone(each) || wouldBeRepeated(each) || isInDoubt(each, () => false))
+  return [...others, ...inside]
 }
 
 function candidates(unclaimed: Unclaimed, history: History, { ref, claim }: Ticket, { name, key, policy, keyOf }: ClaimedEffect, rivals: readonly string[]): readonly Effect[] {
@@ -24,10 +27,11 @@ function candidates(unclaimed: Unclaimed, history: History, { ref, claim }: Tick
     case 'step':
       return [...alike, ...unclaimed.otherwiseKeyed({ name, key }, ref, calledWith(claim), mayBe)]
     case 'tool': {
-      // One without a key may be about the same: by the key that it would have now, if that can be told.
-      const keyNow = (effect: Effect): string | undefined => (effect.ref.key === '' ? keyOf?.(effect.input) : undefined)
-      const isOne = (effect: Effect): boolean => (keyNow(effect) === undefined ? inTheSameWords(effect) : keyNow(effect) === key)
-      const mayBeOne = (effect: Effect): boolean => effect.step.kind === 'tool' && (keyNow(effect) ?? key) === key
+      // By the key that it would have now, if that can be told. One without a key is about any; of another key it is another one, unless calls have none by now.
+      const keyNow = (effect: Effect): string | undefined => keyOf?.(effect.input)
+      const isAny = ({ ref: { key: before } }: Effect): boolean => before === '' || key === ''
+      const isOne = (effect: Effect): boolean => (keyNow(effect) === undefined ? isAny(effect) && inTheSameWords(effect) : keyNow(effect) === key)
+      const mayBeOne = (effect: Effect): boolean => effect.step.kind === 'tool' && (keyNow(effect) === undefined ? isAny(effect) : keyNow(effect) === key)
       return [...alike, ...unclaimed.otherwiseKeyedTool({ name, key }, isOne), ...history.ledger.standingOtherwise({ name, key }).filter(mayBeOne)]
     }
     default:
@@ -42,5 +46,7 @@ export function formerEffect(history: History, { ref, claim: { former } }: Ticke
   const own = ledger.effects.get(ref.id)
   // With steps inside it was none of its own, which is said now; what somebody, or its tool, has told of it since stands all the same.
   const wasOwn = own && !own.superseded && !own.consumed && (own.outcome ? own.told !== 'outcome' : isInDoubt(own, () => false) && !history.hasInside(ref.id))
-  return wasOwn || [...ledger.standing(former), ...ledger.standingOtherwise(former)].some((effect) => effect !== own) ? former : undefined
+  const others = [...ledger.standing(former), ...ledger.standingOtherwise(former)].filter((effect) => effect !== own)
+  // A step of the handler is another one at another turn.
+  return wasOwn || others.some(({ step }) => ref.kind !== 'step' || turnOf(step.id) === turnOf(ref.id)) ? former : undefined
 }

@@ -4,7 +4,7 @@
  * touches nothing; `run/` carries out what it says.
  */
 import { guard, type Consumption, type GuardContext, type GuardVerdict } from '../effects/guard.ts'
-import type { Effect } from '../effects/ledger.ts'
+import type { Effect } from '../effects/effect.ts'
 import type { AskedCall } from '../journal/entry.ts'
 import { Branch } from './branch.ts'
 import { calledWith, isBlind, type Claim, type Note, type Ticket, type Verdict } from './claim.ts'

@@ -3,7 +3,8 @@
  * place (R5). What is asked for leaves, so it is small where there is much that runs live.
  */
 import { isInDoubt, isUnknown } from '../effects/doubt.ts'
-import { isDone, isUntold, refOf, wasToldOtherwise, wouldBeRepeated, type Effect, type Ledger } from '../effects/ledger.ts'
+import { isDone, isUntold, refOf, wasToldOtherwise, wouldBeRepeated, type Effect } from '../effects/effect.ts'
+import type { Ledger } from '../effects/ledger.ts'
 import type { EffectRef, StepRef } from '../journal/entry.ts'
 import { calledWith, type Ticket } from './claim.ts'
 import { isWithin, parentOf, turnOf } from './identity.ts'
@@ -64,9 +65,9 @@ export class Unclaimed {
     return unclaimed.filter((effect) => isDone(effect) && (asksTheSame(effect) || rivals.some((rival) => isWithin(effect.step.id, rival))) && !this.#isHeld(effect.step.id))
   }
 
-  /** Of the calls of a tool, those that happened and that a call may be since it was given a key, or has lost it. */
+  /** Of the calls of a tool, those that happened and that a call may be since it was given a key, or another one, or has lost it. */
   otherwiseKeyedTool({ name, key }: EffectRef, isOne: (effect: Effect) => boolean): Effect[] {
-    const others = key === '' ? [...(this.#keys.get(name) ?? [])].filter((other) => other !== '') : ['']
+    const others = [...(this.#keys.get(name) ?? [])].filter((other) => other !== key)
     return others.flatMap((other) => [...(this.#effects.get(refOf({ name, key: other }))?.values() ?? [])]).filter((effect) => effect.step.kind === 'tool' && isDone(effect) && isOne(effect) && !this.#isHeld(effect.step.id))
   }
 

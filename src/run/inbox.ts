@@ -5,7 +5,7 @@ import type { InboxMessage } from '../journal/store.ts'
 import { unsealed, type Secrets } from '../journal/secrets.ts'
 import type { NewEntry } from '../journal/writer.ts'
 import { isInDoubt } from '../effects/doubt.ts'
-import { tells, wouldBeRepeated, type Effect } from '../effects/ledger.ts'
+import { tells, wouldBeRepeated, type Effect } from '../effects/effect.ts'
 import type { History } from '../replay/history.ts'
 
 export type { Message } from '../journal/message.ts'

@@ -1,7 +1,7 @@
 /** The outside world is asked about an effect that is in doubt (R6), no earlier than it said that it may be asked (R11). */
 import { sleep } from '../core/clock.ts'
 import { shown } from '../core/shown.ts'
-import type { Effect } from '../effects/ledger.ts'
+import type { Effect } from '../effects/effect.ts'
 import { decode } from '../journal/codec.ts'
 import type { Settlement } from '../journal/entry.ts'
 import { execute, type Reconciled, type RetryEvent } from '../reliability/index.ts'

@@ -1,5 +1,5 @@
 /** How a doubt ends: the outside world has said, or the work comes to its end after all (R6). */
-import { tells } from '../effects/ledger.ts'
+import { tells } from '../effects/effect.ts'
 import type { Settled, Settlement } from '../journal/entry.ts'
 import type { LateOutcome } from '../reliability/index.ts'
 import type { Ticket } from '../replay/claim.ts'

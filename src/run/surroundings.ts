@@ -1,6 +1,6 @@
 /** What a step stands in. Who no longer waits for that waits for nothing inside of it (R12). */
 import { isUnknown } from '../effects/doubt.ts'
-import type { Effect } from '../effects/ledger.ts'
+import type { Effect } from '../effects/effect.ts'
 import { HoldfastError } from '../errors.ts'
 import type { Ticket } from '../replay/claim.ts'
 import { isWithin } from '../replay/identity.ts'

@@ -1,7 +1,7 @@
 /** Why a call waits for somebody, in words, and until when it does by itself. */
 import { isExpected, isUnknown } from '../effects/doubt.ts'
 import type { GuardVerdict } from '../effects/guard.ts'
-import { hasResult, type Effect } from '../effects/ledger.ts'
+import { hasResult, type Effect } from '../effects/effect.ts'
 import { asksOtherwise, candidates, reusable } from '../effects/reuse.ts'
 import { byteLength } from '../journal/codec.ts'
 import type { CallInQuestion, Choice, EffectReason, SuspendReason } from '../journal/entry.ts'
@@ -26,7 +26,7 @@ export function waitReason(drive: Drive, { ref, claim, changedAt }: Ticket, spec
   const choices: Choice[] = isBehind ? [] : ['rerun', 'skip', 'result', ...(given ? ['reuse' as const] : [])]
   const hasInside = isItself && [...history.recordsBelow(ref.id)].some((id) => id !== ref.id)
   // Called with other arguments under its own id, it is the same call still: its schema is another one.
-  const isOther = ref.kind === 'tool' && !isBehind && !about.policy.keyed && effects.some(({ step, fingerprint }) => step.id !== ref.id && fingerprint !== asking.fingerprint)
+  const isOther = ref.kind === 'tool' && !isBehind && !about.policy.keyed && effects.some(({ step, fingerprint }) => step.id !== ref.id && step.kind === 'tool' && fingerprint !== asking.fingerprint)
   const otherwise = isBehind ? [] : effects.filter((effect) => effect.step.id !== ref.id && asksOtherwise(effect, asking.fingerprint)).map(({ step }) => step.id)
   const own = startOf(history.ledger.effects.get(ref.id))
   const label = `${ref.kind} "${ref.name}"`

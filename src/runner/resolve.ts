@@ -1,7 +1,7 @@
 /** A decision from outside about a step that waits (R6): checked, and put into the run's inbox. */
 import { shown } from '../core/shown.ts'
 import { isInDoubt } from '../effects/doubt.ts'
-import { hasResult, type Effect } from '../effects/ledger.ts'
+import { hasResult, type Effect } from '../effects/effect.ts'
 import { candidates, reusable } from '../effects/reuse.ts'
 import { givenResponse } from '../ai-sdk/given-response.ts'
 import { HoldfastError } from '../errors.ts'
@@ -109,7 +109,7 @@ function questionOf(entries: readonly Placed[], history: History, step: string, 
   if (!reason) return undefined
   const effects = reason.effects.flatMap((id) => history.ledger.effects.get(id) ?? [])
   const [first] = effects
-  return first && { effects: reason.effects, kind: first.step.kind, effect: { name: first.ref.name, key: reason.key ?? first.ref.key }, fingerprint: reason.fingerprint, earlier: effects, given: reason.choices?.includes('reuse') === false ? undefined : reusable(effects, reason), first: reason.first ?? [] }
+  return first && { effects: reason.effects, kind: first.step.kind, effect: { name: reason.tool, key: reason.key ?? first.ref.key }, fingerprint: reason.fingerprint, earlier: effects, given: reason.choices?.includes('reuse') === false ? undefined : reusable(effects, reason), first: reason.first ?? [] }
 }
 
 /** It is in doubt, and nobody has left it at that. */

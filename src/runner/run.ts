@@ -4,7 +4,7 @@ import { wrapModel, type DurableModelOptions, type Locate } from '../ai-sdk/mode
 import { settleResult, type Recorded } from '../ai-sdk/result.ts'
 import { wrapTools, type DurableToolsOptions, type ToolPolicies, type Tools } from '../ai-sdk/tools.ts'
 import { shown } from '../core/shown.ts'
-import { SILENT } from '../effects/ledger.ts'
+import { SILENT } from '../effects/effect.ts'
 import { HoldfastError } from '../errors.ts'
 import { canonical } from '../journal/canonical.ts'
 import { copyOf } from '../journal/copy.ts'
@@ -141,6 +141,7 @@ function stepSpec(branch: string, kind: 'step' | 'read' | 'agent', name: string,
     retry: policies.retry, timeoutMs: policies.timeouts.toolMs, idleTimeoutMs: policies.timeouts.toolIdleMs, afterError: policies.afterError,
   })
   const onIncomplete = policies.onIncompleteTool === 'reconcile' ? 'refuse' : policies.onIncompleteTool
+  const effect = { name, key: options.key === undefined ? '' : String(options.key), policy: { allowRepeat: false, keyed: false } }
   return {
     claim: {
       branch,
@@ -149,7 +150,8 @@ function stepSpec(branch: string, kind: 'step' | 'read' | 'agent', name: string,
       place: options.key === undefined ? { type: 'number' } : { type: 'key', key: String(options.key) },
       fingerprint: printOf(label, options.input, secrets),
       hasInput: options.input !== undefined,
-      ...(!repeatable && { effect: { name, key: options.key === undefined ? '' : String(options.key), policy: { onIncomplete, allowRepeat: false, keyed: false } } }),
+      ...(!repeatable && { effect: { ...effect, policy: { onIncomplete, ...effect.policy } } }),
+      ...(kind === 'step' && repeatable && { former: { ...effect, policy: { onIncomplete: 'rerun' as const, ...effect.policy, repeatable: true } } }),
     },
     label,
     input: copyOf(options.input),

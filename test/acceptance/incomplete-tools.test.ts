@@ -1,6 +1,6 @@
 /** What becomes of calls in doubt when a run resumes: the tool's word, then the call's, then the runner's (R6). */
 import { generateText, isStepCount, tool } from 'ai'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { z } from 'zod'
 import { createRunner, currentStep, defineAgent, memoryStore, type OnIncompleteTool, type ToolPolicy } from '../../src/index.ts'
 import { later, mortal } from '../support/crash.ts'
@@ -87,5 +87,30 @@ describe('onIncompleteTool of a call', () => {
     const runner = createRunner({ agents: [agent], store, clock: later(), ...quick })
     expect(await runner.resume('r')).toMatchObject({ status: 'suspended', reasons: [{ type: 'in-doubt', step: '0' }] })
     expect(await runner.resume('r', { onIncompleteTool: 'rerun' })).toEqual({ status: 'completed', result: 'charged' })
+  })
+
+  it('rerun: a call that is made in place of one in doubt leaves those of others to their own calls, with their keys, also where its process dies', async () => {
+    const keys: Record<string, string[]> = { a: [], b: [] }
+    const store = memoryStore()
+    const dying = mortal(store)
+    const turns = [['a', 'b'], ['a'], ['b']]
+    const model = testModel((turn) => (turns[turn] ? { calls: turns[turn].map((id) => ({ id: `${id} ${turn}`, tool: 'pay', input: { id } })) } : { text: 'done' }))
+    const agent = defineAgent('a', async (run) => {
+      const execute = async ({ id }: { id: string }): Promise<string> => {
+        if (keys[id]!.push(currentStep()!.idempotencyKey) === 1) throw Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' })
+        if (id === 'a') dying.kill()
+        return 'paid'
+      }
+      return (await generateText({ model: run.model(model), tools: run.tools({ pay: tool({ inputSchema: z.object({ id: z.string() }), execute }) }), prompt: 'x', stopWhen: isStepCount(6) })).text
+    })
+    expect(await createRunner({ agents: [agent], store, ...quick }).run(agent, {}, { runId: 'r' })).toMatchObject({ status: 'suspended', reasons: [{ type: 'in-doubt' }] })
+    void createRunner({ agents: [agent], store: dying.store, ...quick }).resume('r', { onIncompleteTool: 'rerun' })
+    await vi.waitFor(() => expect(keys['a']).toHaveLength(2))
+    const runner = createRunner({ agents: [agent], store, clock: later(), ...quick })
+    await runner.resume('r')
+    await runner.resolve('r', '1/c:a%201', { result: 'paid' })
+    expect(await runner.resume('r')).toMatchObject({ status: 'suspended', reasons: [{ type: 'in-doubt', step: '2/c:b%202', effects: ['0/c:b%200'] }] })
+    expect(await runner.resume('r', { onIncompleteTool: 'rerun' })).toMatchObject({ status: 'completed' })
+    for (const id of ['a', 'b']) expect([keys[id]!.length, new Set(keys[id]).size]).toEqual([2, 1])
   })
 })

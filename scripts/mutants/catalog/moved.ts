@@ -41,7 +41,7 @@ export const moved: readonly Mutant[] = [
     name: 'settled at the old place, so in nobody\'s way',
     rule: 'R5',
     wrong: 'A call that was in doubt where it stood, and is known to be done since, is made again where it stands now.',
-    file: 'src/effects/ledger.ts',
+    file: 'src/effects/effect.ts',
     edits: [
       { from: "state === 'completed' && told !== 'unknown' && !superseded", to: "state === 'completed' && told === 'outcome' && !superseded" },
       { from: "state === 'completed' && told === 'nothing' && !superseded", to: "state === 'failed' && told === 'nothing' && !superseded" },
@@ -174,7 +174,7 @@ export const moved: readonly Mutant[] = [
     wrong: 'A payment is answered with what another one gave, because that is the newest.',
     file: 'src/effects/reuse.ts',
     edits: [
-      { from: 'const withResult = candidates(effects, call).filter(hasResult)', to: 'const withResult = effects.filter(hasResult)' },
+      { from: 'const withResult = candidates(effects.filter(({ step }) => !turnOf(step.id).startsWith(`${turn}/`)), call).filter(hasResult)', to: 'const withResult = effects.filter(hasResult)' },
       { from: '(isSure ? withResult.findLast((effect) => turnOf(effect.step.id) === turn) : undefined) ?? theOnly(withResult)', to: 'isSure && turn !== undefined ? withResult.at(-1) : theOnly(withResult)' },
     ],
     caughtBy: { file: 'test/elsewhere.test.ts', name: 'are each answered with what they gave' },

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { Effect, EffectState } from '../../effects/ledger.ts'
+import type { Effect, EffectState } from '../../effects/effect.ts'
 import { failure, ref, unknown, value } from '../fixtures/journal.ts'
 import { answerOf, stateOf, whyOf, type StepFacts } from './step-state.ts'
 

@@ -1,6 +1,6 @@
 /** Where a step stands, from what the journal says of it. Pure. */
 import { isInDoubt } from '../../effects/doubt.ts'
-import type { Effect } from '../../effects/ledger.ts'
+import type { Effect } from '../../effects/effect.ts'
 import { decode } from '../../journal/codec.ts'
 import { lostText } from '../../run/lost-part.ts'
 import { messageOf } from '../../run/readable.ts'

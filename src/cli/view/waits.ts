@@ -1,7 +1,7 @@
 /** What a run waits for, with what is known of the calls in question, and the commands that settle it. */
 import { timeText } from '../../core/moment.ts'
 import { isInDoubt } from '../../effects/doubt.ts'
-import type { Effect } from '../../effects/ledger.ts'
+import type { Effect } from '../../effects/effect.ts'
 import { reusable } from '../../effects/reuse.ts'
 import type { Placed } from '../../journal/chain.ts'
 import { decode } from '../../journal/codec.ts'
