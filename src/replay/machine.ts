@@ -13,6 +13,7 @@ import { Entered } from './entered.ts'
 import { blamed, type Blamed, type Known } from './failure.ts'
 import type { History, StepRecord } from './history.ts'
 import { isWithin, keyed, MAIN, numbered, parentOf } from './identity.ts'
+import { callsLeft, leftOf } from './left.ts'
 import { approvedPlace, asksTheSame, isOfOtherCode, matchNumbered } from './match.ts'
 import { Order, type Next } from './order.ts'
 import { divergenceReason } from './reason.ts'
@@ -185,7 +186,7 @@ export class Machine {
     if (!hadInside) return undefined
     const opened = [...this.#branches.values()].filter(({ path }) => isWithin(path, ref.id))
     // What was answered without its code has asked for nothing.
-    const left = opened.length > 0 ? opened.flatMap((branch) => this.#leftOf(branch)) : this.#history.childrenOf(ref.id)
+    const left = opened.length > 0 ? opened.flatMap((branch) => leftOf(branch, this.#history, this.#isOpenedIn(branch))) : this.#history.childrenOf(ref.id)
     const ids = left.filter((path) => this.#history.ledger.hasWithin(path))
     if (ids.length === 0) return undefined
     const note: Note = { type: 'superseded', by: 'divergence', step: ref.id, reason: `${ref.kind} "${ref.name}" has ended without asking for what it had asked for inside before`, ids }
@@ -235,7 +236,7 @@ export class Machine {
           return asksTheSame(late, claim) ? this.#answeredByNumber(branch, claim, late, []) : this.#replaced(branch, claim, late, place, match.slot)
         }
         const rivals = branch.rivalsOf(claim)
-        const verdict = this.#live(branch, claim, place, warningsOf(branch, claim, match.slot), match.slot)
+        const verdict = this.#live(branch, claim, place, [...warningsOf(branch, claim, match.slot), ...callsLeft(branch, claim, this.#history).map((id) => this.#notAsked(id, claim.model!.carriesOn!))], match.slot)
         if (verdict.type === 'live' && rivals.length > 0) this.#rivals.set(verdict.ticket.ref.id, rivals)
         return verdict
       }
@@ -247,7 +248,7 @@ export class Machine {
         const why = match.changed.length > 0
           ? `the configuration changed (${match.changed.join(', ')})`
           : divergenceReason(claim, match.record, (id) => this.#history.records.get(id))
-        const ids = this.#leftOf(branch)
+        const ids = leftOf(branch, this.#history, this.#isOpenedIn(branch))
         branch.diverged = true
         const note: Note = { type: 'superseded', by: 'divergence', step: match.record?.ref.id ?? this.#history.current(place), reason: why, ids }
         this.#supersede(note)
@@ -361,13 +362,12 @@ export class Machine {
     return note
   }
 
-  /** Everything of a branch that the journal has and that was not asked for: steps, calls of its responses, branches that were not opened. */
-  #leftOf(branch: Branch): string[] {
-    const claimed = new Set(branch.tickets.map((ticket) => ticket.ref.id))
-    const responses = branch.tickets.filter((ticket) => ticket.ref.kind === 'model').map((ticket) => ticket.ref.id)
-    return [branch.path, ...responses]
-      .flatMap((path) => this.#history.childrenOf(path))
-      .filter((path) => !claimed.has(path) && this.#branches.get(path)?.parent !== branch)
+  readonly #isOpenedIn = (branch: Branch) => (path: string): boolean => this.#branches.get(path)?.parent === branch
+
+  #notAsked(call: string, response: string): Note {
+    const note: Note = { type: 'superseded', by: 'divergence', step: call, reason: `the conversation goes on behind ${response}, and does not ask for it any more`, ids: [call] }
+    this.#supersede(note)
+    return note
   }
 
   /** It is on its way, or was made: what failed may be tried again, and what is in doubt is guarded. */

@@ -38,9 +38,17 @@ export const divergence: readonly Mutant[] = [
     name: 'effects of replayed responses forgotten',
     rule: 'R5',
     wrong: 'A divergence leaves the calls alone that earlier responses asked for and nobody asks for any more.',
-    file: 'src/replay/machine.ts',
+    file: 'src/replay/left.ts',
     edits: [{ from: 'return [branch.path, ...responses]', to: 'return [branch.path, ...responses.slice(0, 0)]' }],
     caughtBy: { file: 'src/replay/machine-divergence.test.ts', name: 'an effect that a replayed response asked for, and that is not asked for any more, is not repeated either' },
+  },
+  {
+    name: 'a call that is not asked for any more stands for itself',
+    rule: 'R5',
+    wrong: 'A refund whose recorded call does not validate by now is made again, as the model words it now.',
+    file: 'src/replay/left.ts',
+    edits: [{ from: "model?.carriesOn === undefined ? []", to: 'branch ? []' }],
+    caughtBy: { file: 'test/not-valid.test.ts', name: 'a refund whose recorded call does not validate by now is asked about, as the model words it now: done, killed behind it' },
   },
   {
     name: 'blind steps replay',

@@ -224,7 +224,7 @@ export const moved: readonly Mutant[] = [
     rule: 'R5',
     wrong: 'What an earlier try of its surroundings has opened is not superseded, and answers for another step.',
     file: 'src/replay/machine.ts',
-    edits: [{ from: 'this.#branches.get(path)?.parent !== branch)', to: '!this.#branches.has(path))' }],
+    edits: [{ from: 'this.#branches.get(path)?.parent === branch', to: 'this.#branches.has(path)' }],
     caughtBy: { file: 'test/nested.test.ts', name: 'is another step, and is not answered with what the first try was told' },
   },
   {
