@@ -30,6 +30,8 @@ export class History {
   readonly records = new Map<string, StepRecord>()
   readonly ledger: Ledger
   readonly approvals = new Approvals()
+  /** Names of steps of which it was told that only their order tells them apart. */
+  readonly toldByOrder = new Set<string>()
   /** Configurations of model requests by digest: hash of each part by name. */
   readonly configs = new Map<string, Readonly<Record<string, string>>>()
   /** By the hash of their links, files that requests have fetched. */
@@ -91,6 +93,7 @@ export class History {
       case 'warning': {
         const told = entry.code === 'SAME_CONVERSATION' && entry.step !== undefined ? this.records.get(entry.step) : undefined
         if (told) this.#toldByConfig.add(conversationOf(told))
+        if (entry.code === 'TOLD_BY_ORDER' && entry.step !== undefined) this.toldByOrder.add(this.records.get(entry.step)?.ref.name ?? '')
         if ((entry.code === 'NOT_RECORDED' || entry.code === 'NOT_FINGERPRINTED') && entry.step !== undefined) this.#changed.add(placeOf(entry.step))
         break
       }

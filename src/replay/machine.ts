@@ -236,7 +236,7 @@ export class Machine {
           return asksTheSame(late, claim) ? this.#answeredByNumber(branch, claim, late, []) : this.#replaced(branch, claim, late, place, match.slot)
         }
         const rivals = branch.rivalsOf(claim)
-        const verdict = this.#live(branch, claim, place, [...warningsOf(branch, claim, match.slot), ...callsLeft(branch, claim, this.#history).map((id) => this.#notAsked(id, claim.model!.carriesOn!))], match.slot)
+        const verdict = this.#live(branch, claim, place, [...warningsOf(branch, claim, match.slot, this.#history), ...callsLeft(branch, claim, this.#history).map((id) => this.#notAsked(id, claim.model!.carriesOn!))], match.slot)
         if (verdict.type === 'live' && rivals.length > 0) this.#rivals.set(verdict.ticket.ref.id, rivals)
         return verdict
       }

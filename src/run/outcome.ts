@@ -76,7 +76,8 @@ export const unknownOutcome = (spec: StepSpec, what: string, step: string, cause
 export function skippedOutcome({ label, claim }: StepSpec, step: string, { by, effect }: { readonly by: 'decision' | 'policy'; readonly effect: Pick<Effect, 'lostBefore'> | undefined }): Outcome {
   const what = effect
     ? `it ${effect.lostBefore === undefined ? 'was interrupted' : lostText(effect.lostBefore)}, and is left at that. Its outcome is unknown: it may have taken effect, do not repeat it`
-    : 'it was not started, because it may be done already. Do not repeat it'
+    : by === 'decision' ? 'it was not started, because it may be done already. Do not repeat it'
+    : 'it was not started, because nobody knows whether an earlier one took effect, and it may be the same. Do not repeat it'
   const advice = `Catch it where the handler asks for the step; to have it otherwise, resume the run with { redo: ${JSON.stringify(step)} }`
   const error = new HoldfastError('OUTCOME_UNKNOWN', `${label}: by ${by === 'decision' ? 'a decision' : 'its policy'}, ${what}`, { step, ...(claim.kind !== 'tool' && { advice }) })
   return unknown('skipped', error)
