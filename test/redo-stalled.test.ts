@@ -2,7 +2,7 @@
 import { generateText, isStepCount, tool } from 'ai'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { createRunner, defineAgent, memoryStore, type RunnerOptions } from '../src/index.ts'
+import { createRunner, defineAgent, memoryStore, type Run, type RunnerOptions } from '../src/index.ts'
 import { later, mortal } from './support/crash.ts'
 import { testModel } from './support/model.ts'
 
@@ -33,6 +33,33 @@ describe('redo', () => {
     expect(outcome).toMatchObject({ status: 'suspended', reasons: [{ type: 'repeat', tool: 'pay' }] })
     const step = outcome.status === 'suspended' ? (outcome.reasons[0] as { step: string }).step : ''
     expect(await runner.resolve('r', step, 'reuse', { resume: true })).toMatchObject({ status: 'completed', result: ['one 1', 'two 5', 'three 6', 4] })
+  })
+
+  it.each<[string, (run: Run, id: number, work: () => Promise<number>) => Promise<number>]>([
+    ['with a key', (run, id, work) => run.step('charge', { key: id }, work)],
+    ['without', (run, _id, work) => run.step('charge', work)],
+    ['behind what is looked up', async (run, _id, work) => { await run.read('load', () => 1); return run.step('charge', work) }],
+  ])('of an item of a batch keeps the others, which ran beside it and ended later: %s', async (_, charge) => {
+    const charged: number[] = []
+    let isMended = false
+    const others = Promise.withResolvers<void>()
+    const agent = defineAgent('a', async (run) => {
+      const results = await Promise.allSettled([1, 2, 3].map((id) => run.branch(String(id), () => charge(run, id, async () => {
+        if (id !== 2) await others.promise
+        if (id === 2 && !isMended) throw new Error('card declined')
+        return charged.push(id)
+      }).finally(() => setImmediate(others.resolve)))))
+      await run.read('report', { input: results.length }, () => 'some failed')
+      if (results.some(({ status }) => status === 'rejected')) throw new Error('some failed')
+      return 'all charged'
+    })
+    const runner = createRunner({ agents: [agent], store: memoryStore(), ...quick })
+    const failure: { advice?: string } = await runner.run(agent, 1, { runId: 'r' }).then(() => ({}), (error: { advice: string }) => error)
+    isMended = true
+    const [, step] = /redo: "([^"]+)"/.exec(failure.advice ?? '') ?? []
+    expect(step).toMatch(/^b:2#0/)
+    expect(await runner.resume('r', { redo: step! })).toEqual({ status: 'completed', result: 'all charged' })
+    expect(charged.toSorted()).toEqual([1, 2, 3])
   })
 
   it('of a step that is not there is refused', async () => {

@@ -30,10 +30,10 @@ export function redoFrom(history: History, step: string): Redo {
   return { type: 'from', ids }
 }
 
-/** Position of the first record at or below a path. */
+/** Position at which the first step at or below a path was under way: that of its start, where that is written, else of its end. */
 function firstOf(history: History, path: string): number {
   let first = Infinity
-  for (const id of history.recordsBelow(path)) first = Math.min(first, history.records.get(id)!.end?.seq ?? Infinity)
+  for (const id of history.recordsBelow(path)) first = Math.min(first, history.ledger.effects.get(id)?.startedSeq ?? history.records.get(id)!.seq)
   return first
 }
 

@@ -75,6 +75,14 @@ export const replay: readonly Mutant[] = [
     caughtBy: { file: 'src/replay/history.test.ts', name: 'a record inside of a branch that is superseded answers nothing, and nothing waits for it' },
   },
   {
+    name: 'redo of one, redo of what ran beside it',
+    rule: 'R7',
+    wrong: 'To drive one item of a batch again asks about every other one that had begun beside it and ended later.',
+    file: 'src/replay/redo.ts',
+    edits: [{ from: 'history.ledger.effects.get(id)?.startedSeq ?? history', to: 'history' }],
+    caughtBy: { file: 'test/redo-stalled.test.ts', name: 'of an item of a batch keeps the others, which ran beside it and ended later: with a key' },
+  },
+  {
     name: 'what is undone counted as done',
     rule: 'R4',
     wrong: 'A run that cancelled behind its failure what it had booked is driven again, and gives back the booking.',
