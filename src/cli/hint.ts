@@ -34,8 +34,9 @@ export function choiceText(choice: Choice | Answer, { started, of }: { readonly 
   return (started ? CHOICES : CHOICES_BEFORE)[choice]
 }
 
-export const resolveCommand = (runId: string, step: string, choice: Choice, place: Place, asOf?: number): string =>
-  join('holdfast resolve', quoted(runId), quoted(step), choice === 'result' ? `--result '{"your":"JSON"}'` : `--${choice}`, seen(asOf), flags(place))
+/** `ofModel`: what is asked for is the answer of a model, which is a text or has content. */
+export const resolveCommand = (runId: string, step: string, choice: Choice, place: Place, { asOf, ofModel = false }: { readonly asOf?: number | undefined; readonly ofModel?: boolean } = {}): string =>
+  join('holdfast resolve', quoted(runId), quoted(step), choice === 'result' ? `--result '${ofModel ? '"the answer"' : '{"your":"JSON"}'}'` : `--${choice}`, seen(asOf), flags(place))
 
 export type Answer = 'approve' | 'deny'
 

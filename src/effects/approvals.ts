@@ -73,4 +73,4 @@ export class Approvals {
 }
 
 /** The time for an answer is over. */
-export const hasExpired = ({ expiresAt }: Question, now: number): boolean => expiresAt !== undefined && now >= expiresAt
+export const hasExpired = ({ expiresAt }: Pick<Question, 'expiresAt'>, now: number): boolean => expiresAt !== undefined && now >= expiresAt

@@ -106,7 +106,7 @@ export function runView({ row: given, entries, owner, inbox = [], place, now = -
   const isOver = status === 'completed' || status === 'cancelled'
   const canGoOn = owner === null && !isOver
   // What somebody is asked about may be answered while the run is driven; what is in doubt may be on its way then.
-  const waits = isOver ? [] : waitsOf(runId, entries, steps.history, known, place).filter(({ type }) => canGoOn || type === 'approval')
+  const waits = isOver ? [] : waitsOf(runId, entries, steps.history, known, place, now).filter(({ type }) => canGoOn || type === 'approval')
   const waiting = new Map(waits.flatMap(({ step, tool }) => (step === null ? [] : [[step, tool] as const])))
   const views = steps.views({ driver: owner === null ? undefined : row.token, waiting })
   return {

@@ -126,6 +126,27 @@ describe('show', () => {
     `)
   })
 
+  it('says of a run that cleaned up behind its failure how it goes on: from what was undone, or because nothing was', () => {
+    const placed = journal(CREATED, started(1), ended('step 0 book'), ended('step 2 cancel'), { type: 'run-ended', status: 'failed', cleanUp: ['2'] }, attemptEnded(1))
+    const text = showText(runView({ row: rowOf(placed, 'failed'), entries: placed, owner: null, inbox: [], place: {} }), { width: 80, paint: plain })
+    expect(text.slice(text.indexOf('Behind'))).toBe('Behind its failure was done: 2. What was done before may be undone by that. From the first step on that was undone it goes on with\n  holdfast resume r-1 --redo STEP\nWhere none was, it goes on with\n  holdfast resume r-1 --force\n')
+  })
+
+  it('offers no answer to a call whose time for that is over', () => {
+    const asked = { type: 'approval-asked', step: { id: '0/c:a', branch: '', kind: 'tool', name: 'refund' }, fingerprint: 'f', expiresAt: 9_000 } as const
+    const reason = { type: 'approval', step: '0/c:a', tool: 'refund', message: 'm', fingerprint: 'f', question: 3, expiresAt: 9_000 } as const
+    const placed = journal(CREATED, started(1), asked, { type: 'suspended', reasons: [reason], resumeAt: 9_000 }, attemptEnded(1))
+    const at = (now: number): string => showText(runView({ row: rowOf(placed, 'suspended'), entries: placed, owner: null, inbox: [], place: {}, now }), { width: 80, paint: plain })
+    expect(at(8_999)).toContain('holdfast approve r-1 0/c:a')
+    expect(at(9_000)).not.toContain('holdfast approve')
+    expect(at(9_000)).toContain('The time for that was over at 1970-01-01 00:00:09Z: it counts as denied once the run is resumed')
+  })
+
+  it('shows what the result of a model request in doubt looks like', () => {
+    const placed = journal(CREATED, started(1), { ...began('model 0 mock/desk'), effect: { name: 'mock/desk', key: '' } } as NewEntry)
+    expect(showText(runView({ row: rowOf(placed, 'running'), entries: placed, owner: null, inbox: [], place: {} }), { width: 80, paint: plain })).toContain(`holdfast resolve r-1 0 --result '"the answer"'`)
+  })
+
   it('fits into 80 columns, but for what is to be copied and read in full', () => {
     const lines = showText(killed, { width: 80, paint: plain }).split('\n')
     const tables = lines.slice(0, lines.indexOf('why'))

@@ -1,5 +1,6 @@
 /** What a run waits for, with what is known of the calls in question, and the commands that settle it. */
 import { timeText } from '../../core/moment.ts'
+import { hasExpired } from '../../effects/approvals.ts'
 import { isInDoubt } from '../../effects/doubt.ts'
 import type { Effect } from '../../effects/effect.ts'
 import { reusable } from '../../effects/reuse.ts'
@@ -68,8 +69,8 @@ export function decidedOf(decisions: readonly Pick<TakenDecision, 'step' | 'deci
 }
 
 /** Why the run is suspended, and what else is in doubt: a person may settle that before the run is resumed. */
-export function waitsOf(runId: string, entries: readonly Placed[], history: History, known: Known, place: Place): WaitView[] {
-  const view = (reason: SuspendReason): WaitView => waitView(runId, reason, place, { history, known, asOf: entries.at(-1)?.seq })
+export function waitsOf(runId: string, entries: readonly Placed[], history: History, known: Known, place: Place, now: number): WaitView[] {
+  const view = (reason: SuspendReason): WaitView => waitView(runId, reason, place, { history, known, asOf: entries.at(-1)?.seq, now })
   const isPast = ({ type, ...at }: SuspendReason): boolean => {
     const question = type === 'approval' && 'step' in at ? history.approvals.about(at.step) : undefined
     return question !== undefined && question.decision === undefined && !history.approvals.isOpen(question)
@@ -95,9 +96,9 @@ function coveredBy(reason: SuspendReason, { ledger }: History): readonly string[
 }
 
 /** A reason by itself, where the journal is not at hand. */
-export function waitView(runId: string, reason: SuspendReason, place: Place, { history, known: { answers, decisions, ended } = NOTHING_KNOWN, asOf }: { readonly history?: History; readonly known?: Known; readonly asOf?: number | undefined } = {}): WaitView {
+export function waitView(runId: string, reason: SuspendReason, place: Place, { history, known: { answers, decisions, ended } = NOTHING_KNOWN, asOf, now = -Infinity }: { readonly history?: History; readonly known?: Known; readonly asOf?: number | undefined; readonly now?: number } = {}): WaitView {
   const { type } = reason
-  if (type === 'approval') return approvalView(runId, reason, history, answers.get(reason.step) ?? null, place, asOf)
+  if (type === 'approval') return approvalView(runId, reason, history, answers.get(reason.step) ?? null, place, { asOf, now })
   if (!isEffectReason(reason)) {
     const step = 'step' in reason && reason.step !== '' ? reason.step : null
     return { type, step, tool: null, message: reason.message, started: null, effects: [], settleFirst: [], calls: [], decided: null, choices: [] }
@@ -105,23 +106,25 @@ export function waitView(runId: string, reason: SuspendReason, place: Place, { h
   const { step, tool, effects, first = [] } = reason
   const decided = decisions.get(step) ?? null
   const calls = callsOf(reason, history)
+  const ofModel = history?.ledger.effects.get(step)?.step.kind === 'model'
   const over = [...new Set([step, ...effects])].filter((id) => ended.has(id))
   const isOpen = decided === null && over.length === 0
   return {
     type, step, tool, message: `${messageOf(reason, calls, history)}${over.length > 0 ? `. What came of ${over.join(', ')} is known meanwhile: the run goes on with that once it is resumed` : ''}`, started: effects.includes(step) || isStarted(step, calls), effects, settleFirst: first, calls, decided,
-    choices: isOpen ? choicesFor(reason, history).map((choice) => ({ choice, ...(choice === 'reuse' && ofWhat(reason, history)), command: resolveCommand(runId, step, choice, place, asOf) })) : [],
+    choices: isOpen ? choicesFor(reason, history).map((choice) => ({ choice, ...(choice === 'reuse' && ofWhat(reason, history)), command: resolveCommand(runId, step, choice, place, { asOf, ofModel }) })) : [],
   }
 }
 
 /** A journal has the arguments where the question stands. */
-function approvalView(runId: string, { type, step, tool, input, question, expiresAt }: ApprovalReason, history: History | undefined, decided: WaitView['decided'], place: Place, asOf?: number): WaitView {
+function approvalView(runId: string, { type, step, tool, input, question, expiresAt }: ApprovalReason, history: History | undefined, decided: WaitView['decided'], place: Place, { asOf, now }: { readonly asOf: number | undefined; readonly now: number }): WaitView {
   const asked = history?.approvals.about(step)
   const known = input ?? (asked?.seq === question ? asked.input : undefined)
-  const until = expiresAt === undefined ? '' : `; it counts as denied at ${timeText(expiresAt)}`
+  const isOver = expiresAt !== undefined && hasExpired({ expiresAt }, now)
+  const until = expiresAt === undefined ? '' : isOver ? `. The time for that was over at ${timeText(expiresAt)}: it counts as denied once the run is resumed` : `; it counts as denied at ${timeText(expiresAt)}`
   return {
     type, step, tool, message: `somebody has to agree before "${tool}" is called${until}`, started: false, effects: [], settleFirst: [],
     calls: [viewOf({ step, ...(known && { input: known }) }, tool)], decided,
-    choices: decided === null ? (['approve', 'deny'] as const).map((choice) => ({ choice, command: answerCommand(runId, step, choice, place, asOf) })) : [],
+    choices: decided === null && !isOver ? (['approve', 'deny'] as const).map((choice) => ({ choice, command: answerCommand(runId, step, choice, place, asOf) })) : [],
   }
 }
 
