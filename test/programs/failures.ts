@@ -11,6 +11,9 @@ const UNDOING = 0.3
 /** What fails the run, through branches and agents, as long as it is not mended: not a bug of the program (`ProgramError`), but a step of it. */
 export const brokenAt = (path: string): Error => new Error(`broken at ${path}`)
 
+/** What cleans up behind a failure: a run that has failed asks for it anew, also where its process died right then. */
+export const cleansUp = (position: string): boolean => position.endsWith('.undo')
+
 /** Whether an error ends what it goes through; others are values for the program. */
 export const isFatal = (error: unknown): boolean =>
   error instanceof AggregateError || (error instanceof Error && (error.name === 'ProgramError' || error.message.startsWith('broken at ')))

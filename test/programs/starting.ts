@@ -1,5 +1,6 @@
 /** Whether a call may start now: the rules that a start can break. */
 import { isTwin, mayBe, type Call } from './call.ts'
+import { cleansUp } from './failures.ts'
 import type { Session } from './session.ts'
 import type { World } from './world.ts'
 
@@ -27,6 +28,7 @@ export function judgeStart(world: World, session: Session, call: Call, key: stri
 function refuseAgain(world: World, session: Session, { spec, finished, excused, authorised, claimedAt, endedAt, endedInVain, starts, outcome }: Call): void {
   // What was recorded is that nobody knows: that is settled by running it again, its policy says.
   if (spec.rerunAllowed && starts.at(-1)?.returned === false) return
+  if (cleansUp(spec.position)) return
   // A try that nobody waited for any more came to its end beside this one.
   if (endedAt > claimedAt) return
   if (world.loose || finished < (spec.twins ?? 1) || excused || authorised || isInsideRerun(world, spec.position)) return
@@ -107,7 +109,7 @@ function checkKey(world: World, call: Call, key: string | undefined, authorised:
   if (key === undefined || call.excused || isInsideRerun(world, position)) return
   const former = call.starts.findLast((start) => start.key !== undefined)
   // Somebody wants to have done once more what was done: that is another effect.
-  const isOnceMore = authorised && former?.returned === true
+  const isOnceMore = authorised && (former?.returned === true || cleansUp(position))
   if (former && former.key !== key && !isOnceMore) world.violate('idempotency-key', `${position} ran under ${former.key}, now under ${key}`)
   if (former) return
   for (const other of world.calls.values()) {

@@ -5,7 +5,7 @@
 import { judgeDenial } from './approval.ts'
 import { Call, DENIED, isNatural, isAlike, isOfRun, isTwin, type CallSpec, type Start } from './call.ts'
 import type { Program } from './program.ts'
-import { isBroken } from './failures.ts'
+import { cleansUp, isBroken } from './failures.ts'
 import type { Session } from './session.ts'
 import { judgeStart } from './starting.ts'
 import type { Violation, ViolationKind } from './violation.ts'
@@ -223,8 +223,7 @@ export class World {
   fail(session: Session, error: unknown): void {
     for (const [position, call] of this.calls) {
       const isUnseen = session.open.has(position) && (!call.starts.at(-1)?.returned || call.endedInVain)
-      // What it did behind the failure is not replayed: it is asked for anew if that fails again.
-      if (isUnseen || position.endsWith('.undo')) call.finished = 0
+      if (isUnseen) call.finished = 0
       if (session.untold.has(position) && call.outcome?.startsWith('!')) call.mayFailOtherwise = true
     }
     if (isBroken(error)) this.#stuck++
@@ -293,7 +292,7 @@ export class World {
     this.log.push(`${session.name} delivers ${position}: ${outcome}`)
     session.untold.delete(position)
     if (session.zombie && this.owner !== session) return
-    if (!this.loose && call.outcome !== undefined && call.outcome !== outcome && !isOfRun(call.outcome) && !session.isFresh(position) && twins === undefined && !call.excused && !call.mayFailOtherwise) {
+    if (!this.loose && call.outcome !== undefined && call.outcome !== outcome && !isOfRun(call.outcome) && !session.isFresh(position) && twins === undefined && !call.excused && !call.mayFailOtherwise && !cleansUp(position)) {
       this.violate('replayed-otherwise', `${position} was ${call.outcome}, is ${outcome} in attempt ${session.number}`)
     }
     judgeDenial(this, session, call, outcome)
