@@ -160,7 +160,7 @@ function toolSpec(
   const effectKey = effectKeyOf(name, policy, input, drive.attempt.secrets)
   const effect = (rule: Omit<ClaimedEffect['policy'], 'allowRepeat' | 'keyed'>): ClaimedEffect => ({
     name, key: effectKey ?? '', policy: { ...rule, allowRepeat: policy.allowRepeat, keyed: effectKey !== undefined },
-    ...(policy.effectKey && { keyOf: (former) => keyOfFormer(name, policy, former, drive.attempt.secrets) }),
+    ...(policy.effectKey && { keysNow: { by: policy.effectKey, of: (former) => keyOfFormer(name, policy, former, drive.attempt.secrets) } }),
   })
   return {
     claim: {

@@ -61,11 +61,16 @@ export class Ledger {
     return [...(this.#standing.get(ref.name)?.get(ref.key) ?? [])]
   }
 
-  /** Of the same name, those of another key, or of none: they may be the same thing, known otherwise. */
+  /** Of the same name, those that may be the same thing although only one of the two says which it is about: one without a key is about any. */
   standingOtherwise({ name, key }: EffectRef): readonly Effect[] {
     const byKey = this.#standing.get(name)
     if (!byKey) return []
-    return [...byKey].flatMap(([other, set]) => (other === key ? [] : [...set]))
+    return key === '' ? [...byKey].flatMap(([other, set]) => (other === '' ? [] : [...set])) : [...(byKey.get('') ?? [])]
+  }
+
+  /** Whether it is one of those that may stand in the way of another start. */
+  isStanding(effect: Effect): boolean {
+    return this.#standing.get(effect.ref.name)?.get(effect.ref.key)?.has(effect) ?? false
   }
 
   /** Effects at the turn of a step that a call at another turn has used up: that was no word on the call that stands there. */

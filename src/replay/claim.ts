@@ -68,8 +68,16 @@ export interface Claim {
 
 export interface ClaimedEffect extends StepEffect {
   readonly policy: EffectPolicy
-  /** Which effect a call with this input is, by the key that calls have now; undefined: that cannot be told. Absent: calls have none. */
-  readonly keyOf?: (input: Encoded | undefined) => string | undefined
+  /** Absent: calls have none. */
+  readonly keysNow?: KeysNow
+}
+
+/** The keys that calls of a tool have now. */
+export interface KeysNow {
+  /** The user's function. */
+  readonly by: object
+  /** Which effect a call with this input is; undefined: that cannot be told. */
+  readonly of: (input: Encoded | undefined) => string | undefined
 }
 
 /** Of the arguments that its code is called with: what it does is told by these. */

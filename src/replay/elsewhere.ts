@@ -13,7 +13,7 @@ export function elsewhere(unclaimed: Unclaimed, history: History, ticket: Ticket
   return [...others, ...inside]
 }
 
-function candidates(unclaimed: Unclaimed, history: History, { ref, claim }: Ticket, { name, key, policy, keyOf }: ClaimedEffect, rivals: readonly string[]): readonly Effect[] {
+function candidates(unclaimed: Unclaimed, history: History, { ref, claim }: Ticket, { name, key, policy, keysNow }: ClaimedEffect, rivals: readonly string[]): readonly Effect[] {
   // A schema may make something else of the same words by now.
   const words = claim.kind === 'tool' ? history.askedWith(ref.id) : undefined
   const inTheSameWords = (effect: Effect): boolean =>
@@ -27,12 +27,11 @@ function candidates(unclaimed: Unclaimed, history: History, { ref, claim }: Tick
     case 'step':
       return [...alike, ...unclaimed.otherwiseKeyed({ name, key }, ref, calledWith(claim), mayBe)]
     case 'tool': {
-      // By the key that it would have now, if that can be told. One without a key is about any; of another key it is another one, unless calls have none by now.
-      const keyNow = (effect: Effect): string | undefined => keyOf?.(effect.input)
-      const isAny = ({ ref: { key: before } }: Effect): boolean => before === '' || key === ''
-      const isOne = (effect: Effect): boolean => (keyNow(effect) === undefined ? isAny(effect) && inTheSameWords(effect) : keyNow(effect) === key)
-      const mayBeOne = (effect: Effect): boolean => effect.step.kind === 'tool' && (keyNow(effect) === undefined ? isAny(effect) : keyNow(effect) === key)
-      return [...alike, ...unclaimed.otherwiseKeyedTool({ name, key }, isOne), ...history.ledger.standingOtherwise({ name, key }).filter(mayBeOne)]
+      // One without a key may be about the same: by the key that it would have now, if that can be told.
+      const keyNow = (effect: Effect): string | undefined => (effect.ref.key === '' ? keysNow?.of(effect.input) : undefined)
+      const isOne = (effect: Effect): boolean => (keyNow(effect) === undefined ? inTheSameWords(effect) : keyNow(effect) === key)
+      const mayBeOne = (effect: Effect): boolean => effect.step.kind === 'tool' && (keyNow(effect) ?? key) === key
+      return [...(keysNow ? unclaimed.keyedAnew({ name, key }, keysNow) : []), ...alike, ...unclaimed.otherwiseKeyedTool({ name, key }, isOne), ...history.ledger.standingOtherwise({ name, key }).filter(mayBeOne)]
     }
     default:
       return alike

@@ -6,7 +6,7 @@ import { isInDoubt, isUnknown } from '../effects/doubt.ts'
 import { isDone, isUntold, refOf, wasToldOtherwise, wouldBeRepeated, type Effect } from '../effects/effect.ts'
 import type { Ledger } from '../effects/ledger.ts'
 import type { EffectRef, StepRef } from '../journal/entry.ts'
-import { calledWith, type Ticket } from './claim.ts'
+import { calledWith, type KeysNow, type Ticket } from './claim.ts'
 import { isWithin, parentOf, turnOf } from './identity.ts'
 
 export class Unclaimed {
@@ -21,6 +21,8 @@ export class Unclaimed {
   readonly #stood = new Set<string>()
   /** By name, turn and arguments what is driven again, with the attempt that had made it: asked for there it is that, and nothing that was done elsewhere by then. */
   readonly #again = new Map<string, number>()
+  /** By what makes the keys of calls now, and by tool, the calls of earlier attempts by those keys: one change of a key must not cost each call a look at all of them. */
+  readonly #keysNow = new Map<object, Map<string, Map<string, Effect[]>>>()
   /** Steps that a record answers together with all that they hold. */
   readonly #whole = new Set<string>()
 
@@ -65,10 +67,24 @@ export class Unclaimed {
     return unclaimed.filter((effect) => isDone(effect) && (asksTheSame(effect) || rivals.some((rival) => isWithin(effect.step.id, rival))) && !this.#isHeld(effect.step.id))
   }
 
-  /** Of the calls of a tool, those that happened and that a call may be since it was given a key, or another one, or has lost it. */
+  /** Of the calls of a tool, those that happened and that a call may be since it was given a key, or has lost it. */
   otherwiseKeyedTool({ name, key }: EffectRef, isOne: (effect: Effect) => boolean): Effect[] {
-    const others = [...(this.#keys.get(name) ?? [])].filter((other) => other !== key)
+    const others = key === '' ? [...(this.#keys.get(name) ?? [])].filter((other) => other !== '') : ['']
     return others.flatMap((other) => [...(this.#effects.get(refOf({ name, key: other }))?.values() ?? [])]).filter((effect) => effect.step.kind === 'tool' && isDone(effect) && isOne(effect) && !this.#isHeld(effect.step.id))
+  }
+
+  /** Of the calls of a tool in earlier attempts, those that happened or are in doubt under another key than the one that they would have now: keys are made otherwise since. */
+  keyedAnew({ name, key }: EffectRef, { by, of }: KeysNow): Effect[] {
+    const byName = this.#keysNow.get(by) ?? new Map<string, Map<string, Effect[]>>()
+    const byKey = byName.get(name) ?? this.#keyedNow(name, of)
+    this.#keysNow.set(by, byName.set(name, byKey))
+    return (byKey.get(key) ?? []).filter((effect) => effect.ref.key !== key && this.#ledger.effects.get(effect.step.id) === effect
+      && (this.#ledger.isStanding(effect) || (isDone(effect) && this.has(effect) && !this.#isHeld(effect.step.id))))
+  }
+
+  #keyedNow(name: string, of: KeysNow['of']): Map<string, Effect[]> {
+    const former = [...this.#ledger.effects.values()].filter(({ step, ref, token }) => step.kind === 'tool' && ref.name === name && ref.key !== '' && token < this.#ledger.token)
+    return Map.groupBy(former, ({ input }) => of(input) ?? '')
   }
 
   /** Of the steps of a name, those that a step of the handler may be that was given a key, or has lost it: whatever is known of them, or in doubt. */
