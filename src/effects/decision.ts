@@ -47,9 +47,11 @@ export function decisionFor(ledger: Ledger, call: DecidedCall, blockers: readonl
   const open = ledger.decisions.filter((d) => !d.consumed && !context.isTaken(d) && isOf(d) && clearedBy(d, blockers).length > 0)
   const own = open.findLast((d) => isAbout(d, call) || (blockers.some((b) => b.step.id === d.step && !isExpected(b)) && mayAnswer(d, call)))
   if (own) return own
-  const astray = open.filter((d) => !ledger.effects.has(d.step) && context.isGone(d.step) && asksTheSame(d, call))
-  const sameTurn = astray.findLast((d) => turnOf(d.step) === turnOf(call.step))
-  if (sameTurn) return sameTurn
+  const gone = open.filter((d) => !ledger.effects.has(d.step) && context.isGone(d.step))
+  // Of what was said of a turn the newest word counts, also if the call was another one then: it is about the same effect.
+  const newest = gone.findLast((d) => turnOf(d.step) === turnOf(call.step))
+  if (newest) return asksTheSame(newest, call) ? newest : undefined
+  const astray = gone.filter((d) => asksTheSame(d, call))
   const [only, ...others] = astray
   if (!only || others.length > 0 || !areOfOneResponse(only.step, call.step)) return undefined
   return only

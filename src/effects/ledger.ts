@@ -83,7 +83,11 @@ export class Ledger {
     const turn = turnOf(step)
     return [...(this.#inside.get(turn) ?? [])].filter((effect) => {
       if (this.effects.get(effect.step.id) !== effect) return false
-      for (let path = parentOf(effect.step.id); path !== undefined; path = parentOf(path)) if (this.effects.has(path)) return false
+      for (let path = parentOf(effect.step.id); path !== undefined; path = parentOf(path)) {
+        const around = this.effects.get(path)
+        // Nothing had come of that when this was done, in another version of the code.
+        if (around && !(around.state === 'not-done' && around.settledSeq < effect.startedSeq)) return false
+      }
       return true
     })
   }

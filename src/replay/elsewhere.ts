@@ -44,8 +44,12 @@ export function formerEffect(history: History, { ref, claim: { former } }: Ticke
   const { ledger } = history
   const own = ledger.effects.get(ref.id)
   // With steps inside it was none of its own, which is said now; what somebody, or its tool, has told of it since stands all the same.
-  const wasOwn = own && !own.superseded && !own.consumed && (own.outcome ? own.told !== 'outcome' : isInDoubt(own, () => false) && !history.hasInside(ref.id))
+  const wasOwn = own && !own.superseded && !own.consumed && (own.outcome ? own.told !== 'outcome' : isInDoubt(own, () => false) && !hasInsideSince(history, ref.id, own.startedSeq))
   const others = [...ledger.standing(former), ...ledger.standingOtherwise(former)].filter((effect) => effect !== own)
   // A step of the handler is another one at another turn.
   return wasOwn || others.some(({ step }) => ref.kind !== 'step' || turnOf(step.id) === turnOf(ref.id)) ? former : undefined
 }
+
+/** Whether there are steps inside that its start has asked for: those of an earlier version came before it. */
+const hasInsideSince = (history: History, id: string, startedSeq: number): boolean =>
+  [...history.recordsBelow(id)].some((inside) => inside !== id && history.records.get(inside)!.seq > startedSeq)

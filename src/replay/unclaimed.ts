@@ -30,7 +30,8 @@ export class Unclaimed {
     this.#ledger = ledger
     for (const effect of ledger.effects.values()) {
       if (effect.step.kind === 'step') this.#addStep(effect)
-      if (effect.hasFailed) this.driveAgain(effect.step, effect.fingerprint, effect.token)
+      // Nothing came of it, so what was done elsewhere in a later attempt may be it.
+      if (effect.hasFailed || effect.state === 'not-done') this.driveAgain(effect.step, effect.fingerprint, effect.token)
       if (effect.superseded) continue
       add(this.#effects, refOf(effect.ref), effect)
       if (effect.step.kind === 'tool') this.#keys.set(effect.ref.name, (this.#keys.get(effect.ref.name) ?? new Set()).add(effect.ref.key))

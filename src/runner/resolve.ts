@@ -42,7 +42,7 @@ export async function decide(store: Store, runId: string, asked: string | Waitin
   const known = typeof asked === 'string' ? (asOf === undefined ? undefined : effectReasons(entries.filter(({ seq }) => seq <= asOf)).find((reason) => reason.step === step)) : asked
   const { name } = question.effect
   const isOther = known?.calls?.some(({ step, idempotencyKey }) => idempotencyKey !== undefined && history.ledger.effects.get(step)?.idempotencyKey !== idempotencyKey)
-  if (known && (isOther || known.fingerprint !== question.fingerprint || ![name, shownName(name)].includes(known.tool))) {
+  if (known && (isOther || ![question.fingerprint, question.asked].includes(known.fingerprint) || ![name, shownName(name)].includes(known.tool))) {
     throw new HoldfastError('NOTHING_TO_RESOLVE', `step "${step}" of run "${runId}" is another call now than the one that was asked about`, { runId, step, advice })
   }
   const again = typeof asked === 'string'
@@ -92,8 +92,9 @@ interface Question {
   readonly effects: readonly string[]
   readonly kind: StepKind
   readonly effect: EffectRef
-  /** Of the arguments of the call. */
+  /** Of the arguments of the call, and of those that it is asked for with now: its schema may make others of them. */
   readonly fingerprint: string
+  readonly asked: string
   /** The earlier calls that it would repeat, and the one of them whose result it may be given. */
   readonly earlier: readonly Effect[]
   readonly given: Effect | undefined
@@ -105,11 +106,11 @@ interface Question {
 function questionOf(entries: readonly Placed[], history: History, step: string, mayRun: (effect: Effect) => boolean): Question | undefined {
   const own = history.ledger.effects.get(step)
   const reason = effectReasons(entries).find((r) => r.step === step)
-  if (own && isOpen(own, mayRun)) return { effects: [step], kind: own.step.kind, effect: own.ref, fingerprint: own.fingerprint, earlier: [], given: undefined, first: [] }
+  if (own && isOpen(own, mayRun)) return { effects: [step], kind: own.step.kind, effect: own.ref, fingerprint: own.fingerprint, asked: reason?.fingerprint ?? own.fingerprint, earlier: [], given: undefined, first: [] }
   if (!reason) return undefined
   const effects = reason.effects.flatMap((id) => history.ledger.effects.get(id) ?? [])
   const [first] = effects
-  return first && { effects: reason.effects, kind: first.step.kind, effect: { name: reason.tool, key: reason.key ?? first.ref.key }, fingerprint: reason.fingerprint, earlier: effects, given: reason.choices?.includes('reuse') === false ? undefined : reusable(effects, reason), first: reason.first ?? [] }
+  return first && { effects: reason.effects, kind: first.step.kind, effect: { name: reason.tool, key: reason.key ?? first.ref.key }, fingerprint: reason.fingerprint, asked: reason.fingerprint, earlier: effects, given: reason.choices?.includes('reuse') === false ? undefined : reusable(effects, reason), first: reason.first ?? [] }
 }
 
 /** It is in doubt, and nobody has left it at that. */
