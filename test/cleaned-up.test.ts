@@ -86,6 +86,57 @@ describe('a run that undid behind its failure what it had done', () => {
     expect(world).toEqual(['flight booked', 'flight cancelled', 'flight booked', 'car booked'])
   })
 
+  it('is driven again from several steps on, where they ran side by side', async () => {
+    const both: Work = (run) => Promise.all(['flight', 'hotel'].map((what) => run.step('book', { input: what }, act(`${what} booked`))))
+    const { runner } = await failed(trip(cancelled, both))
+    const outcome = await runner.resume('r', { redo: ['0', '1'] })
+    expect(outcome).toMatchObject({ status: 'suspended', reasons: [{ type: 'repeat', step: '0~1' }, { type: 'repeat', step: '1~1' }] })
+    for (const redo of [[], ['0', 7], 7]) await expect(runner.resume('r', { redo: redo as string[] })).rejects.toMatchObject({ code: 'INVALID_OPTIONS' })
+  })
+
+  it('also where the clean-up is in doubt itself, and failed the run besides', async () => {
+    const agent = defineAgent('trip', async (run: Run) => {
+      const flight = await run.step('book flight', act('flight booked'))
+      try {
+        return { flight, car: await run.step('book car', bookCar) }
+      } catch (error) {
+        const undo: unknown = await run.step('cancel flight', () => {
+          act('flight cancelled')()
+          throw Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' })
+        }).catch((thrown: unknown) => thrown)
+        throw new AggregateError([error, undo], 'two failures')
+      }
+    })
+    const { runner } = await failed(agent)
+    await expect(runner.resume('r')).rejects.toMatchObject({ code: 'RUN_CLEANED_UP', advice: expect.stringContaining('cancel flight') })
+  })
+
+  it('also where it was booked by an idempotent tool in an agent, which is answered as a whole', async () => {
+    const tools = durableTools({ book: { execute: async () => act('flight booked')() } }, { book: { idempotent: true } } as never)
+    const flight = defineAgent('flight', () => (tools.book.execute as (input: unknown, call: object) => Promise<unknown>)({}, { toolCallId: 'c', messages: [] }))
+    const { runner } = await failed(trip((run) => run.step('cancel flight', { idempotent: true }, act('flight cancelled')), (run) => run.agent(flight, 1)))
+    isSoldOut = true
+    await expect(runner.resume('r', { force: true })).rejects.toMatchObject({ code: 'RUN_FAILED' })
+    await expect(runner.resume('r')).rejects.toMatchObject({ code: 'RUN_CLEANED_UP' })
+  })
+
+  it('in words of its own replays as it is, and says that redo of the failure alone leaves undone what was undone', async () => {
+    const agent = defineAgent('trip', async (run: Run) => {
+      const flight = await run.step('book flight', act('flight booked'))
+      try {
+        return { flight, car: await run.step('book car', bookCar) }
+      } catch (error) {
+        await cancelled(run)
+        throw new Error(`no trip: ${(error as Error).message}`)
+      }
+    })
+    const { runner, error } = await failed(agent)
+    const advice = 'Behind it was done: step "cancel flight" (2). What that has undone counts as done then: redo it too, { redo: ["STEP", "1"] }'
+    expect(error).toMatchObject({ advice: expect.stringContaining(advice) })
+    await expect(runner.resume('r')).rejects.toMatchObject({ advice: expect.stringContaining(advice) })
+    expect(await runner.resume('r', { redo: ['0', '1'] })).toMatchObject({ status: 'suspended', reasons: [{ type: 'repeat', effects: ['0'] }] })
+  })
+
   it('is driven again where its runner says that clean-ups undo nothing', async () => {
     const { runner } = await failed(trip(cancelled), { onCleanup: 'continue' })
     expect(await runner.run('trip', undefined, { runId: 'r' })).toMatchObject({ status: 'completed' })

@@ -27,6 +27,8 @@ export interface Blamed {
 export interface Left {
   readonly step: string
   readonly isDecided: boolean
+  /** As of the failures: what was done behind it, and is done no more when that alone is asked for anew. */
+  readonly cleanUp: readonly StepRef[]
 }
 
 /** Steps that the run failed with, by the errors that it threw; and those that failed branches or agents. */
@@ -73,21 +75,27 @@ class Failures {
     const decided = this.#known.known.find((id) => this.#isLeft(id))
     const left = decided ?? this.#leftOver(ids)
     const failures = [...ids].map((id) => this.#failureOf(id))
-    return { failures, cleanUp: this.#cleanUpOf(failures), left: left === undefined ? undefined : { step: left, isDecided: this.#isLeft(left) } }
+    return {
+      failures, cleanUp: this.#cleanUpOf(failures),
+      left: left === undefined ? undefined : { step: left, isDecided: this.#isLeft(left), cleanUp: this.#cleanUpOf([this.#failureOf(left)]) },
+    }
   }
 
   #cleanUpOf(failures: readonly Failure[]): readonly StepRef[] {
     // What failed is asked for anew, or about, itself.
     const failed = new Set(failures.map(({ step }) => step))
-    const roots = new Set(failures.flatMap(({ ids }) => ids.filter((id) => !failed.has(id))))
-    const done = [...this.#history.records.values()].flatMap(({ ref }) => (!failed.has(ref.id) && this.#mayUndo(ref) && this.#isDone(ref.id) ? [ref] : []))
-    const behind = done.filter(({ id }) => around(id).some((path) => roots.has(path)))
+    const roots = new Set(failures.flatMap(({ step, ids }) => ids.filter((id) => id !== step)))
+    const isBehind = (id: string): boolean => around(id).some((path) => roots.has(path))
+    const done = [...this.#history.records.values()].flatMap(({ ref }) => (this.#mayUndo(ref) && this.#isDone(ref.id) && (!failed.has(ref.id) || isBehind(ref.id)) ? [ref] : []))
+    const behind = done.filter(({ id }) => isBehind(id))
     return behind.length < done.length ? behind : []
   }
 
-  /** It has changed something outside, also if it may do so again. */
+  /** It has changed something outside, also if it may do so again. Of a tool inside of what was answered as a whole nobody knows. */
   #mayUndo({ id, kind }: StepRef): boolean {
-    return kind === 'step' || this.#history.ledger.effects.has(id) || this.#tickets.get(id)?.claim.former?.policy.repeatable === true
+    if (kind === 'step' || this.#history.ledger.effects.has(id)) return true
+    const ticket = this.#tickets.get(id)
+    return kind === 'tool' && (ticket === undefined || ticket.claim.former?.policy.repeatable === true)
   }
 
   /** Or may be. */

@@ -3,17 +3,18 @@ import { HoldfastError, type RunUsage } from '../errors.ts'
 import type { StepRef } from '../journal/entry.ts'
 import type { Left } from '../replay/failure.ts'
 import { messageOf } from '../run/readable.ts'
-import { cleanedUpAdvice } from './cleaned-up.ts'
+import { cleanedUpAdvice, named } from './cleaned-up.ts'
 
 /** Where nothing is in the way. */
 export const DRIVES_AGAIN = 'What was done is kept: run() or resume() drives it again from there'
 
 /** What was decided stands, however often the run is driven again. A failure does, where the run failed with an error in the program's own words. */
-function adviceOnLeft({ step, isDecided }: Left): string {
+function adviceOnLeft({ step, isDecided, cleanUp }: Left): string {
   const again = `drive the run again with resume(id, { redo: ${JSON.stringify(step)} })`
+  const undone = cleanUp.length > 0 ? `. Behind it was done: ${named(cleanUp)}. What that has undone counts as done then: redo it too, { redo: ["STEP", ${JSON.stringify(step)}] }` : ''
   return isDecided
-    ? `What was decided about step ${step} stands: if it is the reason, ${again}, which asks anew`
-    : `Step ${step} failed before that, and its failure answers again: if it is the reason, throw an error that has it as its cause, or ${again}`
+    ? `What was decided about step ${step} stands: if it is the reason, ${again}, which asks anew${undone}`
+    : `Step ${step} failed before that, and its failure answers again: if it is the reason, throw an error that has it as its cause, or ${again}${undone}`
 }
 
 /** What becomes of the run when it is driven again. */

@@ -34,8 +34,8 @@ export interface Request {
   readonly runId: string
   readonly start?: { readonly agent: AnyAgent; readonly input: Encoded; readonly threadId?: string }
   readonly allowMismatch: boolean
-  /** Drive it again from this step on. */
-  readonly redo?: string
+  /** Drive it again from these steps on. */
+  readonly redo?: readonly string[]
   /** Drive it although it is stalled, or has cleaned up behind its failure. */
   readonly force: boolean
   /** Limits that the call gives the run. */
@@ -176,7 +176,7 @@ async function begin(store: Store, options: ResolvedOptions, request: Request, f
     attempt.noteAttempt(entry)
   }
   const started: NewEntry[] = [{ type: 'attempt-started', attempt: number, token: lease.token, version: agent.version, former, ...(Object.keys(limits).length > 0 && { limits }), ...((found.tip.format ?? FORMAT) < FORMAT && { format: FORMAT }) }]
-  if (request.redo !== undefined) started.push(redone(history, runId, request.redo))
+  if (request.redo !== undefined) started.push(...redone(history, runId, request.redo))
   for (const what of found.mismatches) started.push({ type: 'warning', code: 'MISMATCH_ALLOWED', message: `goes on although ${what}` })
   await writer.write(started)
   const taken = await inbox.take()
@@ -273,12 +273,19 @@ function historyOf(entries: readonly Placed[]): History {
 }
 
 /** @throws HoldfastError `UNKNOWN_STEP`. */
-function redone(history: History, runId: string, step: string): NewEntry {
-  const redo = redoFrom(history, step)
-  if (redo.type === 'from') return { type: 'superseded', by: 'redo', step, reason: 'the run is driven again from here on', ids: redo.ids }
-  const advice = adviceOf(redo)
-  throw new HoldfastError('UNKNOWN_STEP', `run "${runId}" cannot be driven again from step "${step}"`, { runId, step, advice })
+function redone(history: History, runId: string, steps: readonly string[]): NewEntry[] {
+  const taken = new Set<string>()
+  return steps.flatMap((step): NewEntry[] => {
+    const redo = redoFrom(history, step)
+    if (redo.type !== 'from') throw notRedone(runId, step, adviceOf(redo))
+    const ids = redo.ids.filter((id) => !taken.has(id))
+    for (const id of ids) taken.add(id)
+    return ids.length === 0 ? [] : [{ type: 'superseded', by: 'redo', step, reason: 'the run is driven again from here on', ids }]
+  })
 }
+
+const notRedone = (runId: string, step: string, advice: string): HoldfastError =>
+  new HoldfastError('UNKNOWN_STEP', `run "${runId}" cannot be driven again from step "${step}"`, { runId, step, advice })
 
 function adviceOf(redo: Exclude<Redo, { type: 'from' }>): string {
   switch (redo.type) {

@@ -209,6 +209,14 @@ export function checkCall(call: string, options: unknown, known: Readonly<Record
   }
 }
 
+/** The steps that `redo` names. @throws HoldfastError `INVALID_OPTIONS`. */
+export function stepsOf(redo: unknown): readonly string[] {
+  const steps: readonly unknown[] = Array.isArray(redo) ? redo : [redo]
+  const wrong = steps.find((step) => typeof step !== 'string')
+  if (steps.length > 0 && wrong === undefined) return steps as readonly string[]
+  throw invalid(`redo of resume() must be the id of a step, or an array of them, got ${shown(steps.length === 0 ? redo : wrong)}`, 'holdfast show lists the steps')
+}
+
 const STATUSES = ['running', 'suspended', 'completed', 'failed', 'cancelled', 'stalled'] as const satisfies readonly RunStatus[]
 
 /** @throws HoldfastError `INVALID_OPTIONS`. */

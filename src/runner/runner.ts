@@ -23,7 +23,7 @@ import { Driving } from './driving.ts'
 import { EventStream, type RunStream } from './event-stream.ts'
 import { both } from './listeners.ts'
 import { endedOutcome, whole } from './open.ts'
-import { checkCall, checkFilter, checkRunId, count, duration, ON_INCOMPLETE, resolveOptions, type ResolvedOptions, type RunnerOptions } from './options.ts'
+import { checkCall, checkFilter, checkRunId, count, duration, ON_INCOMPLETE, resolveOptions, stepsOf, type ResolvedOptions, type RunnerOptions } from './options.ts'
 import type { Outcome } from './outcome.ts'
 import { plainRun } from './plain.ts'
 import { sweep, type Recovered, type RecoverOptions, type Recovering } from './recover.ts'
@@ -61,9 +61,9 @@ export interface RunOptions extends CallOptions {
 }
 
 export interface ResumeOptions extends CallOptions {
-  /** The id of a step: its record and those of what came after it in its branch and in those above are superseded, and the run is driven
-   * again from there, also when it is finished. Effects among them are not repeated without a decision. */
-  readonly redo?: string
+  /** The id of a step, or of several: its record and those of what came after it in its branch and in those above are superseded, and the run is driven
+   * again from there, also when it is finished; what ran beside it stays. Effects among them are not repeated without a decision. */
+  readonly redo?: string | readonly string[]
 }
 
 /** Of what is said to a run that waits. */
@@ -162,7 +162,7 @@ export function createRunner(options: RunnerOptions): Runner {
 
 const CALL = { signal: 'signal', limits: 'limits', retry: 'checked elsewhere', timeouts: 'checked elsewhere', allowMismatch: 'boolean', force: 'boolean', onIncompleteTool: ON_INCOMPLETE, onEvent: 'function' } as const
 const RUN = { runId: 'checked elsewhere', threadId: 'string', ...CALL } as const
-const RESUME = { redo: 'string', ...CALL } as const
+const RESUME = { redo: 'checked elsewhere', ...CALL } as const
 const RESOLVE = { resume: 'boolean', asOf: 'number', ...CALL } as const
 const APPROVE = { input: 'checked elsewhere', by: 'string', ...RESOLVE } as const
 const DENY = { reason: 'string', by: 'string', ...RESOLVE } as const
@@ -199,7 +199,7 @@ class DefaultRunner implements Runner {
 
   async resume(runId: string, options: ResumeOptions = {}): Promise<Outcome> {
     checkCall('resume', options, RESUME)
-    return this.#driving.drive(options, { runId: checkRunId(runId), ...(options.redo !== undefined && { redo: options.redo }) })
+    return this.#driving.drive(options, { runId: checkRunId(runId), ...(options.redo !== undefined && { redo: stepsOf(options.redo) }) })
   }
 
   stream<INPUT, RESULT>(agent: Agent<INPUT, RESULT> | string, input: INPUT, options: RunOptions = {}): RunStream<Recorded<RESULT>> {

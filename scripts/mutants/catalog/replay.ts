@@ -95,7 +95,7 @@ export const replay: readonly Mutant[] = [
     rule: 'R4',
     wrong: 'What was undone by an idempotent tool counts as done when the run is driven again.',
     file: 'src/replay/failure.ts',
-    edits: [{ from: ' || this.#tickets.get(id)?.claim.former?.policy.repeatable === true', to: '' }],
+    edits: [{ from: 'ticket === undefined || ticket.claim.former?.policy.repeatable === true', to: 'ticket === undefined' }],
     caughtBy: { file: 'test/cleaned-up.test.ts', name: 'by an idempotent tool, is not driven again by itself: what is undone would count as done' },
   },
   {

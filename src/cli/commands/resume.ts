@@ -5,7 +5,7 @@ import { drive } from '../drive.ts'
 import { LIMIT_OPTIONS, readLimits } from '../limits.ts'
 import { loadRunner } from '../runner-module.ts'
 
-const REDO_OPTION: OptionSpec = { name: 'redo', value: 'STEP', text: 'drive it again from this step on: what came after it is asked for anew, effects are not repeated without a decision' }
+const REDO_OPTION: OptionSpec = { name: 'redo', value: 'STEP', text: 'drive it again from this step on (several with commas): what came after it is asked for anew, effects are not repeated without a decision' }
 
 const FORCE_OPTION: OptionSpec = { name: 'force', text: 'drive a run once more that is stalled, or that has cleaned up behind its failure' }
 
@@ -23,6 +23,6 @@ export const resume: Command = {
     const limits = readLimits(args)
     const redo = args.values['redo']
     const runner = await loadRunner(args.values['module'], io)
-    return drive(runId, runner, args, io, (options) => runner.resume(runId, { ...options, ...limits, ...(redo !== undefined && { redo }), force: args.flags.has('force') }))
+    return drive(runId, runner, args, io, (options) => runner.resume(runId, { ...options, ...limits, ...(redo !== undefined && { redo: redo.split(',') }), force: args.flags.has('force') }))
   },
 }

@@ -129,7 +129,7 @@ describe('show', () => {
   it('says of a run that cleaned up behind its failure how it goes on: from what was undone, or because nothing was', () => {
     const placed = journal(CREATED, started(1), ended('step 0 book'), ended('step 2 cancel'), { type: 'run-ended', status: 'failed', cleanUp: ['2'] }, attemptEnded(1))
     const text = showText(runView({ row: rowOf(placed, 'failed'), entries: placed, owner: null, inbox: [], place: {} }), { width: 80, paint: plain })
-    expect(text.slice(text.indexOf('Behind'))).toBe('Behind its failure was done: 2. What was done before may be undone by that. From the first step on that was undone it goes on with\n  holdfast resume r-1 --redo STEP\nWhere none was, it goes on with\n  holdfast resume r-1 --force\n')
+    expect(text.slice(text.indexOf('Behind'))).toBe('Behind its failure was done: 2. What was done before may be undone by that. From each step on that was undone (several with commas) it goes on with\n  holdfast resume r-1 --redo STEP\nWhere none was, it goes on with\n  holdfast resume r-1 --force\n')
   })
 
   it('offers no answer to a call whose time for that is over', () => {

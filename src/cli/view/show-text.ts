@@ -129,7 +129,7 @@ function goOnLines(view: RunView, options: TextOptions): string[] {
   const lines = waitLines(waits, options)
   if (unread > 0 && !isKnown) lines.push('', `${unread} ${unread === 1 ? 'message waits' : 'messages wait'} in its inbox for the next attempt`)
   if (resume !== null && view.cleanUp.length > 0) {
-    lines.push('', `Behind its failure was done: ${view.cleanUp.map(oneLine).join(', ')}. What was done before may be undone by that. From the first step on that was undone it goes on with`, `  ${resume} --redo STEP`)
+    lines.push('', `Behind its failure was done: ${view.cleanUp.map(oneLine).join(', ')}. What was done before may be undone by that. From each step on that was undone (several with commas) it goes on with`, `  ${resume} --redo STEP`)
     lines.push('Where none was, it goes on with', `  ${resume} --force`)
   } else if (resume !== null) lines.push('', waits.some(({ choices }) => choices.length > 0) ? 'Then it goes on with' : 'It goes on with', `  ${resume}`)
   return lines[0] === '' ? lines.slice(1) : lines
