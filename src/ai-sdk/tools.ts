@@ -4,7 +4,7 @@ import { anyOf } from '../core/abort.ts'
 import { hash } from '../core/hash.ts'
 import { shown } from '../core/shown.ts'
 import { HoldfastError } from '../errors.ts'
-import { decode, type Encoded } from '../journal/codec.ts'
+import { decode } from '../journal/codec.ts'
 import { copyOf } from '../journal/copy.ts'
 import { fingerprint } from '../journal/fingerprint.ts'
 import { TEXT_BYTES, textWithin } from '../journal/given-text.ts'
@@ -15,6 +15,7 @@ import { currentContext, isDriving, lineIn } from '../run/current.ts'
 import type { Drive } from '../run/drive.ts'
 import type { StepContext, StepSpec } from '../run/step.ts'
 import { parsedInput } from './parsed-input.ts'
+import { isPart, watched } from './recorded-input.ts'
 import { drain, isAsyncGenerator, isAsyncIterable, Preliminary } from './iterator.ts'
 import { DURABLE, type Locate } from './model.ts'
 import { approvalAsAsked, type NeedsApproval } from './needs-approval.ts'
@@ -157,10 +158,10 @@ function toolSpec(
   const { onIncompleteTool, maxResultBytes } = drive.attempt.policies
   const onIncomplete = policy.onIncompleteTool ?? (onIncompleteTool === 'reconcile' && !policy.reconcile ? 'refuse' : onIncompleteTool)
   const hasEffects = !policy.idempotent && !policy.composite
-  const effectKey = effectKeyOf(name, policy, input, drive.attempt.secrets)
+  const effectKey = effectKeyOf(name, policy, copyOf(input), drive.attempt.secrets)
   const effect = (rule: Omit<ClaimedEffect['policy'], 'allowRepeat' | 'keyed'>): ClaimedEffect => ({
     name, key: effectKey ?? '', policy: { ...rule, allowRepeat: policy.allowRepeat, keyed: effectKey !== undefined },
-    ...(policy.effectKey && { keysNow: { by: policy.effectKey, of: (former) => keyOfFormer(name, policy, former, drive.attempt.secrets) } }),
+    ...(policy.effectKey && { keysNow: keysNow(name, policy, input, drive.attempt.secrets) }),
   })
   return {
     claim: {
@@ -207,20 +208,33 @@ function jsonOf(input: unknown): string {
   }
 }
 
-/** The key that an earlier call would have now, of its recorded arguments. Those may be of another form. */
-function keyOfFormer(name: string, policy: ResolvedToolPolicy, input: Encoded | undefined, secrets: Secrets | undefined): string | undefined {
-  try {
-    const key = input && effectKeyOf(name, policy, decode(input), secrets)
-    return key === undefined ? undefined : (secrets?.hide(key) ?? key)
-  } catch {
-    return undefined
+/** The keys that earlier calls would have now, of their recorded arguments. Those may be of another form, or lack what a schema adds today. */
+function keysNow(name: string, policy: ResolvedToolPolicy, input: unknown, secrets: Secrets | undefined): NonNullable<ClaimedEffect['keysNow']> {
+  const keyOf = (former: unknown): string | undefined => {
+    try {
+      const key = effectKeyOf(name, policy, former, secrets)
+      return key === undefined ? undefined : (secrets?.hide(key) ?? key)
+    } catch {
+      return undefined
+    }
+  }
+  return {
+    by: policy.effectKey!,
+    of: (encoded) => {
+      if (!encoded) return undefined
+      const [former, lacks] = watched(decode(encoded))
+      const key = keyOf(former)
+      return lacks() ? undefined : key
+    },
+    // Keys that are made as they were tell two calls apart, unless all that the earlier one says is said again.
+    mayBe: (encoded, key) => !encoded || keyOf(decode(encoded)) !== key || isPart(decode(encoded), input),
   }
 }
 
 /** A key that is missing would make all calls one effect. @throws HoldfastError `INVALID_POLICY`, `VALUE_TOO_LARGE`; what `effectKey` throws. */
 function effectKeyOf(name: string, { effectKey }: ResolvedToolPolicy, input: unknown, secrets: Secrets | undefined): string | undefined {
   if (!effectKey) return undefined
-  const key: unknown = effectKey(copyOf(input))
+  const key: unknown = effectKey(input)
   if (typeof key === 'string' && key !== '') return textWithin(`tools.${name}.effectKey`, key, TEXT_BYTES, secrets)
   throw new HoldfastError('INVALID_POLICY', `tools.${name}.effectKey must return a text that is not empty, got ${key === '' ? 'an empty one' : key === null ? 'null' : typeof key}`, {
     advice: 'Make it of what the call is about, such as ({ order }) => String(order)',

@@ -199,7 +199,8 @@ function blockersOf(ledger: Ledger, call: GuardedCall, context: GuardContext): E
   const away = ledger.givenAway(call.step).filter(isLeft)
   const takers = away.flatMap((effect) => (isUnknown(effect, context.isRunning) ? (takerOf(ledger, effect, context) ?? []) : []))
   return [...new Set([...ledger.standing(call.ref), ...context.elsewhere, ...away, ...takers])].filter((effect) => {
-    if (call.policy.repeatable && effect.step.kind === 'step' && turnOf(effect.step.id) !== turnOf(call.step)) return false
+    // A step of the handler that may be made again is no other one.
+    if (call.policy.repeatable && effect.step.kind === 'step' && !isDrivenAgain(effect, call)) return false
     if (effect.step.id === call.step || (context.taken.effects.has(effect.step.id) && !isLeft(effect))) return false
     if (away.includes(effect)) return isUnknown(effect, context.isRunning) ? call.policy.allowRepeat !== true : wouldBeRepeated(effect) && !call.policy.allowRepeat
     if (effect.passed && effect.fingerprint !== call.fingerprint && !call.policy.keyed) return false

@@ -76,8 +76,10 @@ export interface ClaimedEffect extends StepEffect {
 export interface KeysNow {
   /** The user's function. */
   readonly by: object
-  /** Which effect a call with this input is; undefined: that cannot be told. */
+  /** Which effect a call with this input is; undefined: that cannot be told, it is of another form, or has not what the function asks for. */
   readonly of: (input: Encoded | undefined) => string | undefined
+  /** Where that cannot be told, whether a call with this input, which had that key, may be the one that is asked for. */
+  readonly mayBe: (input: Encoded | undefined, key: string) => boolean
 }
 
 /** Of the arguments that its code is called with: what it does is told by these. */

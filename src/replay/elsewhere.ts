@@ -8,7 +8,9 @@ import type { Unclaimed } from './unclaimed.ts'
 
 /** Effects that nobody has asked for, and that the call may be: it asks for the very same (a step without input has not said what), or may stand in a step that does. */
 export function elsewhere(unclaimed: Unclaimed, history: History, ticket: Ticket, effect: ClaimedEffect, rivals: readonly string[]): readonly Effect[] {
-  const others = candidates(unclaimed, history, ticket, effect, rivals).filter((each) => unclaimed.mayBe(ticket.ref, calledWith(ticket.claim), each))
+  const turn = turnOf(ticket.ref.id)
+  // What stood at its own turn is no other place, also where it is known otherwise by now.
+  const others = candidates(unclaimed, history, ticket, effect, rivals).filter((each) => turnOf(each.step.id) === turn || unclaimed.mayBe(ticket.ref, calledWith(ticket.claim), each))
   const inside = history.ledger.insideOf(ticket.ref.id).filter((each) => isDone(each) || wouldBeRepeated(each) || isInDoubt(each, () => false))
   return [...others, ...inside]
 }

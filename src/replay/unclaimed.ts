@@ -75,11 +75,12 @@ export class Unclaimed {
   }
 
   /** Of the calls of a tool in earlier attempts, those that happened or are in doubt under another key than the one that they would have now: keys are made otherwise since. */
-  keyedAnew({ name, key }: EffectRef, { by, of }: KeysNow): Effect[] {
+  keyedAnew({ name, key }: EffectRef, { by, of, mayBe }: KeysNow): Effect[] {
     const byName = this.#keysNow.get(by) ?? new Map<string, Map<string, Effect[]>>()
     const byKey = byName.get(name) ?? this.#keyedNow(name, of)
     this.#keysNow.set(by, byName.set(name, byKey))
-    return (byKey.get(key) ?? []).filter((effect) => effect.ref.key !== key && this.#ledger.effects.get(effect.step.id) === effect
+    const untold = (byKey.get('') ?? []).filter(({ input, ref }) => mayBe(input, ref.key))
+    return [...(byKey.get(key) ?? []), ...untold].filter((effect) => effect.ref.key !== key && this.#ledger.effects.get(effect.step.id) === effect
       && (this.#ledger.isStanding(effect) || (isDone(effect) && this.has(effect) && !this.#isHeld(effect.step.id))))
   }
 

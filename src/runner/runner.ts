@@ -95,7 +95,7 @@ export interface Runner {
    * @param step The reason of the suspended run itself, or the id that it and `holdfast show` name. A call that was not started may have another id in the
    * next attempt: with the reason, the decision is refused where the id is another call's by now.
    * @param decision `rerun`: it may run (again). `skip`: it does not run, the model is told that the outcome is unknown. `reuse`: the call is answered
-   * with what the earlier one gave that it can be (one of its own arguments; the reason names it). `{ result }`: it is answered with this. Of a model request (one that offers provider-executed tools) `skip` fails
+   * with what the earlier one gave that it can be (one of its own arguments, or the only one of its tool that is in question; the reason names it). `{ result }`: it is answered with this. Of a model request (one that offers provider-executed tools) `skip` fails
    * the request: its caller is thrown `OUTCOME_UNKNOWN`, because there is no response to go on with; its `result` is a text, or `{ content }` with the parts of the response.
    * @returns With `resume: true` what `resume` gives.
    * @throws HoldfastError `UNKNOWN_RUN`, `UNKNOWN_STEP`, `NOTHING_TO_RESOLVE`, `VALUE_NOT_STORABLE`, `VALUE_TOO_LARGE`: nothing is decided then.

@@ -147,6 +147,22 @@ export const decisions: readonly Mutant[] = [
     caughtBy: { file: 'test/one-key.test.ts', name: 'a refund that was made is asked about itself, where another one under its effectKey was settled by rerun: nobody has said that it may be made again' },
   },
   {
+    name: 'a key of today made of what is not there',
+    rule: 'R5',
+    wrong: 'What was recorded without a field that the key names today counts as another effect: a refund is made again.',
+    file: 'src/ai-sdk/tools.ts',
+    edits: [{ from: 'lacks() ? undefined : key', to: 'lacks() && false ? undefined : key' }],
+    caughtBy: { file: 'test/key-of-old-arguments.test.ts', name: 'is not made again without a question: a default is added, and the key names it' },
+  },
+  {
+    name: 'known otherwise, so at another place',
+    rule: 'R5',
+    wrong: 'What was done at the very turn of a call, in a step that failed its run, is made again: its tool has another key since.',
+    file: 'src/replay/elsewhere.ts',
+    edits: [{ from: 'turnOf(each.step.id) === turn || ', to: 'turn === each.step.id + turn || ' }],
+    caughtBy: { file: 'test/key-of-old-arguments.test.ts', name: 'what was done inside of a step that failed its run is asked about, also where its tool has another key since it was decided about' },
+  },
+  {
     name: 'the word that fits in place of the newest',
     rule: 'R5',
     wrong: 'An older "rerun" is used although somebody has said since that it was done: the call is worded as it was then.',

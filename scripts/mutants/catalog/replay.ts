@@ -159,7 +159,7 @@ export const replay: readonly Mutant[] = [
     rule: 'R5',
     wrong: 'A step that failed its run and says nothing of what it asks is asked about when it is driven again: it may be what was done in another branch.',
     file: 'src/replay/elsewhere.ts',
-    edits: [{ from: '.filter((each) => unclaimed.mayBe(ticket.ref, calledWith(ticket.claim), each))', to: '' }],
+    edits: [{ from: 'turnOf(each.step.id) === turn || unclaimed.mayBe(ticket.ref, calledWith(ticket.claim), each)', to: 'each !== undefined && turn !== ""' }],
     caughtBy: { file: 'test/failed-run.test.ts', name: 'in other branches is not taken for what failed, though neither says what it asks: that is made, and those are asked about, each as itself' },
   },
   {
