@@ -55,11 +55,15 @@ export class World {
   /** The run has failed and cleaned up: the next attempt says that it is to be driven all the same. */
   isRefused = false
 
+  /** How many of its steps may fail it. */
+  readonly #failures: number
+
   /** Its code waits for what no step records. */
   readonly hasWaits: boolean
 
   constructor(program: Program) {
     this.hasWaits = JSON.stringify([program.node, program.scripts]).includes('"wait')
+    this.#failures = JSON.stringify(program.node).split('"fails"').length - 1
     this.program = program
     this.loose = program.unstable ?? false
   }
@@ -227,7 +231,8 @@ export class World {
       if (session.untold.has(position) && call.outcome?.startsWith('!')) call.mayFailOtherwise = true
     }
     if (isBroken(error)) this.#stuck++
-    if (this.#stuck > 2) this.violate('endless', `${session.name} fails as the attempts before it did, and asks for nothing anew`)
+    // Where code has gone on behind several failures, each attempt fails with one of them.
+    if (this.#stuck > 2 + this.#failures) this.violate('endless', `${session.name} fails as the attempts before it did, and asks for nothing anew`)
   }
 
   /** Other calls whose outcome may answer this one: the same effect, of which its caller was told that nobody knows (R6). */
