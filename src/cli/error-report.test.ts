@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { HoldfastError } from '../errors.ts'
+import { cleanedUpAdvice } from '../runner/cleaned-up.ts'
 import { describeError } from './error-report.ts'
 
 describe('what to do about a step that is left at that', () => {
@@ -12,4 +13,9 @@ describe('what to do about a step that is left at that', () => {
   it.each([['nothing', undefined, null], ['something else', 'Ask the service', 'Ask the service']])('is %s where the error says so', (_, advice, said) => {
     expect(describeError(unknown(advice)).advice).toBe(said)
   })
+})
+
+it.each(['OUTCOME_UNKNOWN', 'RUN_FAILED', 'LIMIT_REACHED', 'RUN_TIMEOUT', 'RUN_CLEANED_UP'] as const)('of a run that cleaned up behind its failure says so, and not that it is driven again, whatever failed it: %s', (code) => {
+  const advice = cleanedUpAdvice([{ id: '2', branch: '', kind: 'step', name: 'cancel flight', slot: 2 }])
+  for (const said of [advice, `It may be tried again. ${advice}`]) expect(describeError(new HoldfastError(code, 'it failed', { runId: 'r', step: '1', advice: said })).advice).toBe(advice)
 })

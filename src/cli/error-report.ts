@@ -2,6 +2,7 @@
 import { inspect } from 'node:util'
 import { HoldfastError, withoutAdvice, type HoldfastErrorCode, type RunUsage } from '../errors.ts'
 import { messageOf } from '../run/readable.ts'
+import { CLEANED_UP } from '../runner/cleaned-up.ts'
 import { DRIVES_AGAIN } from '../runner/failure.ts'
 import { CliError } from './cli-error.ts'
 import { redoCommand } from './hint.ts'
@@ -25,6 +26,12 @@ export interface ErrorReport {
 const drivesAgain = (runId: string | undefined, { advice }: HoldfastError): string | undefined =>
   advice?.startsWith(DRIVES_AGAIN) ? `What was done is kept: holdfast resume ${runId ?? 'ID'} drives it again from there${advice.slice(DRIVES_AGAIN.length)}` : advice
 
+/** Whatever failed the run: it is not driven again by itself. */
+function cleanedUp(advice: string | null): string | undefined {
+  const at = advice?.indexOf(CLEANED_UP) ?? -1
+  return at === -1 ? undefined : advice!.slice(at)
+}
+
 /** What to do, in the words of the command line, where the library speaks of its functions. */
 const ADVICE: Readonly<Partial<Record<HoldfastErrorCode, (runId: string | undefined, error: HoldfastError) => string | undefined>>> = {
   MISSING_RUN_ID: () => 'Give --id ID, made of what the run is about, such as ticket-123: the same id resumes it',
@@ -41,7 +48,7 @@ const ADVICE: Readonly<Partial<Record<HoldfastErrorCode, (runId: string | undefi
 export function describeError(error: unknown): ErrorReport {
   if (HoldfastError.isInstance(error)) {
     const advice = error.advice ?? null
-    return { code: error.code, message: withoutAdvice(error), advice: ADVICE[error.code]?.(error.runId, error) ?? advice, runId: error.runId ?? null, step: error.step ?? null, usage: error.usage ?? null }
+    return { code: error.code, message: withoutAdvice(error), advice: cleanedUp(advice) ?? ADVICE[error.code]?.(error.runId, error) ?? advice, runId: error.runId ?? null, step: error.step ?? null, usage: error.usage ?? null }
   }
   if (CliError.isInstance(error)) return { code: error.code, message: error.message, advice: error.advice ?? null, runId: null, step: null, usage: null }
   const message = error instanceof Error ? `${error.name}: ${error.message}` : messageOf(error)

@@ -6,9 +6,12 @@ import type { StepRef } from '../journal/entry.ts'
 
 export const named = (steps: readonly StepRef[]): string => steps.map(({ kind, name, id }) => `${kind} "${name}" (${id})`).join(', ')
 
+/** What is said of a clean-up begins with this. */
+export const CLEANED_UP = 'Behind the failure was done: '
+
 /** `steps`: the clean-up. */
 export const cleanedUpAdvice = (steps: readonly StepRef[]): string =>
-  `Behind the failure was done: ${named(steps)}. What was done before may be undone by that, and would count as done: drive the run again with { redo: ["STEP"] } from each step on that was undone, with { force: true } where none was (holdfast resume ID --redo STEP,STEP | --force), or always with createRunner({ onCleanup: "continue" })`
+  `${CLEANED_UP}${named(steps)}. What was done before may be undone by that, and would count as done: drive the run again with { redo: ["STEP"] } from each step on that was undone, with { force: true } where none was (holdfast resume ID --redo STEP,STEP | --force), or always with createRunner({ onCleanup: "continue" })`
 
 /** Undefined: its newest attempt did not end like that. */
 export function cleanedUp(runId: string, entries: readonly Placed[]): HoldfastError | undefined {

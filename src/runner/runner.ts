@@ -79,11 +79,11 @@ export interface Runner {
    * Starts the run; or resumes it where it stopped; or returns what was recorded.
    *
    * @throws HoldfastError `RUN_FAILED` with the handler's error as cause (or the handler's own HoldfastError), with the run's `usage`;
-   * `LIMIT_REACHED`, `RUN_TIMEOUT` when it has used what it may; `RUN_MISMATCH`,
+   * `LIMIT_REACHED`, `RUN_TIMEOUT` when it has used what it may; `RUN_STALLED`, `RUN_CLEANED_UP` when it is not driven again by itself; `RUN_MISMATCH`,
    * `MISSING_RUN_ID`, `INVALID_RUN_ID`, `UNKNOWN_AGENT`, `VALUE_NOT_STORABLE` for an input that cannot be encoded, a `STORE_...` code.
    */
   run<INPUT, RESULT>(agent: Agent<INPUT, RESULT> | string, input: INPUT, options?: RunOptions): Promise<Outcome<Recorded<RESULT>>>
-  /** Goes on with a run whose input is in the journal. @throws HoldfastError as {@link Runner.run}, and `UNKNOWN_RUN`, `UNKNOWN_STEP`, `RUN_STALLED`, `RUN_CLEANED_UP`. */
+  /** Goes on with a run whose input is in the journal. @throws HoldfastError as {@link Runner.run}, and `UNKNOWN_RUN`, `UNKNOWN_STEP`. */
   resume(runId: string, options?: ResumeOptions): Promise<Outcome>
   /** As `run`, told event by event; `.outcome` is what `run` would have given. */
   stream<INPUT, RESULT>(agent: Agent<INPUT, RESULT> | string, input: INPUT, options?: RunOptions): RunStream<Recorded<RESULT>>
