@@ -72,6 +72,7 @@ describe('a run that undid behind its failure what it had done', () => {
     for (const again of [() => runner.run('trip', undefined, { runId: 'r' }), () => runner.resume('r')]) {
       await expect(again()).rejects.toMatchObject({ code: 'RUN_CLEANED_UP', advice, cause: { message: expect.stringContaining('no car left') } })
     }
+    await expect(runner.result('r')).rejects.toMatchObject({ advice })
     expect(await runner.get('r')).toMatchObject({ status: 'failed' })
     expect(world).toEqual(['flight booked', 'flight cancelled'])
     expect(await runner.resume('r', { force: true })).toMatchObject({ status: 'completed', result: { car: 'no. 3' } })

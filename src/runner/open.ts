@@ -21,7 +21,7 @@ import { givenLimits, resolveLimits } from '../run/limits.ts'
 import { describeOwner } from '../run/owner.ts'
 import { usageOf } from '../run/usage.ts'
 import type { AnyAgent } from './agent.ts'
-import { cleanedUp } from './cleaned-up.ts'
+import { cleanedUp, cleanUpOf } from './cleaned-up.ts'
 import type { ResolvedOptions } from './options.ts'
 import type { Outcome } from './outcome.ts'
 import { runFailure } from './failure.ts'
@@ -314,5 +314,5 @@ export function endedOutcome(runId: string, entries: readonly Placed[]): Outcome
   if (end?.type !== 'run-ended') throw new HoldfastError('STORE_CORRUPT', `the journal of run "${runId}" does not say how it ended`, { runId })
   if (end.status === 'cancelled') return { status: 'cancelled', reason: end.reason ?? '' }
   if (end.status === 'completed') return { status: 'completed', result: end.result && decode(end.result, 'result') }
-  throw runFailure(end.error && decode(end.error, 'error'), runId, usageOf(entries))
+  throw runFailure(end.error && decode(end.error, 'error'), runId, usageOf(entries), { cleanUp: cleanUpOf(end, entries) })
 }
